@@ -1,9 +1,8 @@
-//! What FUSE itself costs: a file system that knows nothing and answers every request at once, with the
-//! flags, lifetimes and threads of rab-mount. `scripts/bench` measures it beside rab-mount; what is left
-//! between the two is ours.
+//! Measures the cost of FUSE itself: a trivial file system that answers every request immediately, with the flags,
+//! lifetimes and threads of rab-mount. `scripts/bench` runs it next to rab-mount; the difference is our own cost.
 //!
-//! `floor DIR BIG COUNT SIZE`: DIR gets `big` of BIG bytes and COUNT times `signal NNNNNN` of SIZE bytes, each with a
-//! sidecar, until it is unmounted. `folder NNNNNN/signal NNNNNN` is there too, and not listed.
+//! `floor DIR BIG COUNT SIZE`: until it is unmounted, DIR contains `big` with BIG bytes and COUNT files `signal NNNNNN`
+//! with SIZE bytes, each with a sidecar. `folder NNNNNN/signal NNNNNN` also exists, but is not listed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,7 +17,7 @@ use fuser::{
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const BIG: INodeNo = INodeNo(2);
 const FIRST: u64 = 3;
-/// Of the directories; what is in one has inodes from its own plus this on.
+/// Offset of the directories' inodes; the files in a directory have inodes from the directory's own plus this.
 const FOLDERS: u64 = 1 << 40;
 const SIDECAR: &str = ".meta.yaml";
 static BYTES: [u8; 1 << 20] = [1; 1 << 20];

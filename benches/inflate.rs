@@ -1,8 +1,8 @@
-//! What decoding itself costs: zlib streams decoded one after the other on one thread, into one buffer that is
-//! used again. `scripts/bench` measures it beside rab-mount.
+//! Measures the cost of decoding itself: decodes zlib streams one after the other on a single thread, into a reused
+//! buffer. `scripts/bench` runs it next to rab-mount.
 //!
-//! `inflate FILE OFFSET LENGTH [OFFSET LENGTH ...]` decodes the streams stored in these ranges of FILE, and prints
-//! the seconds that it took and the number of bytes that came out.
+//! `inflate FILE OFFSET LENGTH [OFFSET LENGTH ...]` decodes the streams in these ranges of FILE, and prints the time in
+//! seconds and the number of decoded bytes.
 
 use std::error::Error;
 use std::fs::File;

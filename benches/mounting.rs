@@ -1,5 +1,5 @@
-//! What mounting consists of: reading headers of the usual layout and of others, building the tree, naming.
-//! `cargo bench`; rates are per dataset.
+//! Benchmarks the steps of mounting: reading headers of the usual and of other layouts, building the tree, naming. Run
+//! with `cargo bench`; rates are per dataset.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -31,7 +31,7 @@ fn usual(n: u64) -> String {
     )
 }
 
-/// As PyYAML before 5.1 wrote it, which the general parser reads.
+/// As written by PyYAML before 5.1, which needs the general parser.
 fn inline(n: u64) -> String {
     let offset = n * 8;
     format!(

@@ -32,7 +32,7 @@ fn installed(variable: &str, path: &str) -> PathBuf {
     std::env::var_os(variable).map_or(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), PathBuf::from)
 }
 
-/// The number of datasets that Python and JavaScript found to be as expected, or what Python said.
+/// Returns the number of datasets that Python and JavaScript read as expected, or Python's error output.
 fn checked(path: &Path, expected: &[Json]) -> Result<usize, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let json = path.with_extension("json");

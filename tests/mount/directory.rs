@@ -455,7 +455,7 @@ fn plain_files_are_read_by_the_kernel_itself() {
             let _ = done.send(file.read_exact(&mut bytes).map(|()| bytes));
         }
     });
-    // Who needs the daemon waits until it goes on.
+    // Readers that need the daemon wait until it continues.
     let read = [1, 2].map(|_| read.recv_timeout(std::time::Duration::from_secs(30)));
     kill(daemon, Signal::SIGCONT).unwrap();
     assert!(read.into_iter().all(|bytes| bytes.expect("the daemon was needed").unwrap() == long));

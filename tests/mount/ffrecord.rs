@@ -345,7 +345,7 @@ fn several_files_are_one_container() {
     let count = names(&point.join("records")).len();
     unmount();
     assert_eq!(count, 9);
-    // Who wants to see the directory says how.
+    // With --only-containers the shards are shown as a directory.
     let mount = Mount::with(shards.path(), &["--only-containers"]);
     assert_eq!(names(&mount.path), parts);
     drop(mount);

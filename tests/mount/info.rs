@@ -11,7 +11,7 @@ fn rab(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Outcome {
     run(command.args(arguments.iter().map(|argument| argument.as_ref())))
 }
 
-/// The texts of all files below, each as long as its stat said before.
+/// The texts of all files below; each must have the length that stat reported before.
 fn texts(dir: &Path, found: &mut Vec<String>) {
     for name in std::fs::read_dir(dir).unwrap() {
         let path = name.unwrap().path();

@@ -62,7 +62,7 @@ fn need_fuse() {
     );
 }
 
-/// What a finished program said.
+/// The exit code and output of a finished program.
 #[derive(Debug)]
 pub struct Outcome {
     pub code: i32,

@@ -90,7 +90,7 @@ print(count)
             assert_eq!(unit(&mount, &stored), "none", "{stored}");
         }
         assert_eq!(unit(&mount, "625fa5ea-dfb2-4252-b58d-1eb350fa7df6/audio"), "scalar");
-        // Who goes by what is said of values in the unit does not scale them once more.
+        // The description of decoded values must not make readers scale them again.
         let info = |name: &str| String::from_utf8(mount.read(name).unwrap()).unwrap();
         let outcome = info(&format!(".views/decoded/{EEG}/eeg.info.txt"));
         let decoded = ["value: stored", "resolution: 1.0", "offset: 0.0", "stored: null"];
@@ -192,7 +192,7 @@ for name, table in [("more", more), ("wrong", wrong)]:
         assert_eq!(row["pairs"].as_object().unwrap().len(), 5000);
         assert_eq!(row["list"].as_array().unwrap().len(), 5000);
     }
-    // Where only the first are shown, that is said.
+    // If only the first items are shown, the length says so.
     let outcome = text(&mount, &format!("{EEG}/eeg.meta.yaml"));
     for what in ["pairs", "list"] {
         assert!(outcome.contains(&format!("  {what}:\n    length: 5000\n    first:\n")), "{what}");
@@ -292,7 +292,7 @@ fn spans_are_the_samples_of_annotations() {
     }
 }
 
-/// Tables that are refused, with the exit code and what is said.
+/// Tables that are refused, with the exit code and the message.
 const REFUSED: &[(&str, i32, &str)] = &[
     ("empty_file", 11, "it is empty"),
     ("footer_length_huge", 12, "claims to have 2147483647 bytes"),
@@ -548,7 +548,7 @@ fn data_sets_of_before_arrow_are_recognised() {
     assert!(outcome.code == 1 && outcome.err.contains("before 0.12"), "{outcome:?}");
     let outcome = run(program().args(["--format", "onda"]).arg(dir.path()).arg(scratch().path().join("mnt")));
     assert!(outcome.code == 1 && outcome.err.contains("upgrade_onda_dataset_to_v0_5!"), "{outcome:?}");
-    // Who does not say what it is sees what is in it.
+    // Without --format, the directory's own files are shown.
     let mount = Mount::new(dir.path());
     assert_eq!(mount.names(), ["recordings.msgpack.zst"]);
 }

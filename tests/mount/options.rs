@@ -248,7 +248,7 @@ fn names_with_spaces_and_commas_are_in_the_mount_table_as_they_are() {
     for name in ODD_NAMES {
         std::fs::copy(site.join("run.rab"), site.join(name)).unwrap();
         let directory = name.strip_suffix(".rab").unwrap();
-        // With auto_unmount it is fusermount3 who mounts, which reads a list with commas.
+        // With auto_unmount, fusermount3 does the mounting, and it parses a list separated by commas.
         for options in [&[][..], &["--auto-unmount"]] {
             if me() != 0 && !options.is_empty() {
                 continue;

@@ -9,7 +9,7 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/safetensors").join(name)
 }
 
-/// A file with this header and so many bytes of data.
+/// Writes a file with this header and `data` zero bytes.
 fn write(path: &Path, header: &str, data: usize) {
     let data = vec![0; data];
     let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat();

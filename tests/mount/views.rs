@@ -525,7 +525,7 @@ fn files_that_a_format_derives_are_beside_those_of_datasets() {
     assert!(files(&above, "").contains(&inner), "{:?}", files(&above, ""));
 }
 
-/// The check value of a member of a ZIP file is of its header too.
+/// The checksum of a ZIP member also covers the .npy header, so it is not the checksum of the array's bytes.
 #[test]
 fn a_checksum_of_other_bytes_is_no_attribute() {
     let script = r#"

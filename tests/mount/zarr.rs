@@ -76,7 +76,7 @@ fn a_container_is_a_store_by_itself_too() {
     assert_eq!(outcome.lines().count(), 2, "{outcome}");
 }
 
-/// Not for root alone, who may go everywhere.
+/// Checks the modes themselves, since they do not restrict root, who may run this test.
 #[test]
 fn readers_of_an_array_can_enter_its_directory() {
     let modes = |mount: &Mount, kind: &str| {
@@ -480,7 +480,7 @@ check(is_there=True)
     }
 }
 
-/// Who looks for a chunk asks for each directory on its way, and any of them may go meanwhile.
+/// A lookup of a chunk visits each directory on its path, and any of them may disappear meanwhile.
 #[test]
 fn a_store_that_comes_and_goes_is_never_just_not_there() {
     let script = r#"

@@ -972,7 +972,7 @@ np.save(d + '/flat.npy', np.arange(3, dtype='>i2'))";
     assert!(!dir.path().join("bad.awkd").exists());
 }
 
-/// What a container has under two names is written once, and the other name is said.
+/// Data that a container has under two names is written once, and a note mentions the other name.
 #[test]
 fn other_names_of_a_part_are_noted_where_they_are_left_out() {
     let dir = kit::scratch();
@@ -1033,7 +1033,7 @@ fn from_awkd_to_awkd_every_array_is_kept() {
     assert!(names.contains("two/data") && !names.contains("one"), "{names}");
     assert_eq!(good(&[&"get", &to, &"tab"]), good(&[&"get", &from, &"tab"]));
 
-    // Damage is not written anew, and nothing is left of it.
+    // Damaged data is not rewritten, and no output file remains.
     let damaged = dir.path().join("damaged.awkd");
     let mut bytes = std::fs::read(file("flat_float64.awkd")).unwrap();
     let at = bytes.windows(5).position(|name| name == b"0.raw").unwrap() + 9;
@@ -1209,7 +1209,8 @@ fn links_are_listed() {
     assert!(missing.code == 3 && missing.err.contains("no dataset \"columns/b/nothing\""), "{missing:?}");
 }
 
-/// A table whose column `b%` is its column `a`; an array of so many empty lists; dates and spans without a unit.
+/// A table whose column `b%` is its column `a`; an array of a given number of empty lists; dates and spans without a
+/// unit.
 const LINK: &str = r#"
 import json, struct, sys, zipfile
 def flat(dtype, count, more={}):

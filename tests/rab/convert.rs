@@ -214,7 +214,7 @@ fn damage_is_not_given_a_checksum_of_its_own() {
     assert!(!at("y.rab").exists());
 }
 
-/// It would hide what is said of it.
+/// It would bury the note itself.
 #[test]
 fn a_type_of_many_fields_is_not_printed_whole_in_notes() {
     let dir = scratch();

@@ -295,7 +295,7 @@ fn tables_are_printed_as_rows() {
     );
 }
 
-/// Of so many cells a mount has a size at once, for which it pads them.
+/// With this many cells, a mount reports a size without formatting them, and pads them to that size.
 #[test]
 fn csv_is_printed_without_padding_however_long_it_is() {
     let dir = crate::kit::scratch();

@@ -74,7 +74,7 @@ pub fn of_many_aliases() -> String {
     })
 }
 
-/// A container with one dataset of so many zeros, `big`, which takes no room.
+/// A container with a dataset `big` of `length` zeros, in a sparse file.
 pub fn huge(length: u64) -> (tempfile::TempDir, std::path::PathBuf) {
     let (dir, file) = kit::rab(&kit::bytes_entry("big", 0, length), b"");
     let header = file.metadata().expect("a file").len();

@@ -68,7 +68,7 @@ fn checksums_of_stored_and_of_deflated_members_are_compared() {
             damaged[0].contains(&format!("dataset {name:?}")) && damaged[0].contains(problem),
             "{outcome:?}"
         );
-        // Of what is deflated, too, the check value is compared before anything is believed.
+        // The checksum is also verified for deflated members before they are converted.
         let outcome = rab(&[&"convert", &bad, &dir.path().join("out.rab"), &name]);
         assert!(outcome.code == 12 && !dir.path().join("out.rab").exists(), "{outcome:?}");
     }

@@ -455,7 +455,7 @@ fn several_tables_and_directories() {
     std::fs::copy(&annotations, dir.path().join("b.onda.annotation.arrow")).unwrap();
     let listed = good(&[&"ls", &dir.path()]);
     assert!(listed.contains("annotations.csv\n") && listed.contains(EEG), "{listed}");
-    // Of what a mount would show beside them a word is said.
+    // A note mentions the other files that a mount would show.
     std::fs::create_dir(dir.path().join("samples")).unwrap();
     std::fs::write(dir.path().join("z.txt"), "x").unwrap();
     std::fs::write(dir.path().join("README.txt"), "x").unwrap();
@@ -875,7 +875,7 @@ for name in old.column_names[12:]:
     let outcome = rab(&[&"pack", &to("none.onda.signal.arrow"), &to("files")]);
     let wanted = outcome.err.contains("/l5") && outcome.err.contains("its day is of the type date32");
     assert!(outcome.code == 1 && wanted && !to("none.onda.signal.arrow").exists(), "{outcome:?}");
-    // Of several tables none is written anew, and what is to be done is said.
+    // Several tables cannot be rewritten at once; the error says what to do instead.
     let outcome = rab(&[&"convert", &first, &"--and", &second, &to("other.onda.signal.arrow")]);
     let wanted =
         outcome.err.contains("z.onda.signal.arrow") && outcome.err.contains("rab unpack them and rab pack");
@@ -932,7 +932,7 @@ fn rows_are_compressed_where_that_is_asked_for() {
             good(&[&"get", &to("a.onda.signal.arrow"), &"*/l2"])
         );
     }
-    // What the user says of the format himself is kept, and said.
+    // A format given by the user is kept, with a note.
     let meta = "{channels: [a, b], sample_unit: uv, sample_rate: 10, file_format: lpcm, \
                 recording: 00000000-0000-4000-8000-000000000001}";
     std::fs::write(to("meta.yaml"), meta).unwrap();
@@ -970,7 +970,7 @@ fn samples_of_rows_are_stored_as_it_is_asked_for() {
     assert_eq!(format(&[]), "lpcm lpcm.zst");
     assert_eq!(format(&["--compress"]), "lpcm.zst lpcm.zst");
     assert_eq!(format(&["--compress=none"]), "lpcm lpcm");
-    // What the user says himself is kept, and said.
+    // A file format given by the user is kept, with a note.
     let meta = "{channels: [a], sample_unit: uv, sample_rate: 10, file_format: lpcm.zst, \
                 recording: 00000000-0000-4000-8000-000000000001}";
     std::fs::write(to("meta.yaml"), meta).unwrap();

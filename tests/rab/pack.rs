@@ -588,7 +588,7 @@ save("cut", np.arange(100))
     refused(1, &["cut.npy"], &[&data("readme.rab"), &at("cut")]);
 }
 
-/// As they are in a .npz archive: whole where the container has them, and else bytes, which is said.
+/// As in a .npz archive: unchanged if the container supports the type, otherwise as bytes, with a note.
 #[test]
 fn arrays_of_what_only_numpy_understands() {
     let work = scratch();

@@ -218,7 +218,7 @@ fn foreign_numbers_keep_their_type_and_byte_order() {
     }
 }
 
-/// Elements are written little-endian, which is said.
+/// Elements are written in little-endian byte order, with a note.
 #[test]
 fn a_byte_order_that_is_not_kept() {
     let dir = scratch();

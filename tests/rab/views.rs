@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use crate::kit::{data, entry, eventually, python, rab as container, scratch};
 use crate::{RAB, good, rab};
 
-/// What is said of words that are refused.
+/// The error for arguments that are refused.
 fn refused(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
     let outcome = rab(arguments);
     assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{outcome:?}");

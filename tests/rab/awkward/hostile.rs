@@ -6,7 +6,7 @@ use super::kit;
 
 const CONTAINERS: &str = include_str!("hostile.py");
 
-/// A file, what is asked of it, the exit code, and what is said.
+/// A file, the arguments, the exit code, and the expected message.
 type Case = (&'static str, &'static [&'static str], i32, &'static str);
 
 const LIMIT: &str = "which is the limit";
