@@ -63,9 +63,9 @@ impl Floor {
             return Some(INodeNo(FOLDERS + number.parse::<u32>().ok().map(u64::from)?));
         }
         let name = name.strip_prefix("signal ")?;
-        let (number, face) = name.strip_suffix(SIDECAR).map_or((name, 0), |number| (number, 1));
+        let (number, sidecar) = name.strip_suffix(SIDECAR).map_or((name, 0), |number| (number, 1));
         let number: u64 = number.parse().ok()?;
-        (number < self.count).then_some(INodeNo(FIRST + 2 * number + face))
+        (number < self.count).then_some(INodeNo(FIRST + 2 * number + sidecar))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::tally::{Tally, UNTOLD, apart, further, is_nat};
+use super::tally::{Tally, UNKNOWN, apart, further, is_nat};
 use super::{DiffCell, Options};
 use crate::array::meaning::elements;
 use crate::array::{self, Array, Meaning, Record, Scalar};
@@ -63,10 +63,10 @@ impl Tally {
 /// The bytes of an element, and their meaning.
 type Item<'i> = (&'i Meaning, &'i [u8]);
 
-/// None if two elements of equivalent types are equal; otherwise the largest distance of their numbers, [`UNTOLD`] if
+/// None if two elements of equivalent types are equal; otherwise the largest distance of their numbers, [`UNKNOWN`] if
 /// there is none.
 fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<Scalar> {
-    let bytes = |x: &[u8], y: &[u8]| (x != y).then_some(UNTOLD);
+    let bytes = |x: &[u8], y: &[u8]| (x != y).then_some(UNKNOWN);
     match (a, b) {
         ((Meaning::Cell(of_x), x), (Meaning::Cell(of_y), y)) => match (*of_x, *of_y) {
             (array::Cell::Number(of_x), array::Cell::Number(of_y)) => {
@@ -78,17 +78,17 @@ fn differs(a: Item<'_>, b: Item<'_>, options: Options) -> Option<Scalar> {
             (array::Cell::Unicode(_, of_x), array::Cell::Unicode(_, of_y)) if of_x != of_y => {
                 let (x, y) = (x.chunks_exact(4), y.chunks_exact(4));
                 let is_same = x.zip(y).all(|(x, y)| x.iter().eq(y.iter().rev()));
-                (!is_same).then_some(UNTOLD)
+                (!is_same).then_some(UNKNOWN)
             }
             _ => bytes(x, y),
         },
         ((Meaning::Times(of_x), x), (Meaning::Times(of_y), y)) => {
             match (Scalar::from_bytes(x, of_x.dtype()), Scalar::from_bytes(y, of_y.dtype())) {
-                (Some(x), Some(y)) if is_nat(x, y) => (x != y).then_some(UNTOLD),
+                (Some(x), Some(y)) if is_nat(x, y) => (x != y).then_some(UNKNOWN),
                 // No distance, because its unit would apply to this field only.
                 (Some(x), Some(y)) => {
                     let options = Options { atol: options.atol / of_x.unit().1 as f64, ..options };
-                    apart(x, y, options).map(|_| UNTOLD)
+                    apart(x, y, options).map(|_| UNKNOWN)
                 }
                 _ => bytes(x, y),
             }

@@ -54,7 +54,7 @@ impl Tally {
                 continue;
             };
             let times = self.times;
-            let found = if times.is_some() && is_nat(x, y) { Some(UNTOLD) } else { apart(x, y, options) };
+            let found = if times.is_some() && is_nat(x, y) { Some(UNKNOWN) } else { apart(x, y, options) };
             if let Some(apart) = found {
                 let shown = |value| cell(value, times);
                 self.differs(rank(number), || (shown(x), shown(y)));
@@ -65,7 +65,7 @@ impl Tally {
 
     /// Records the distance of two cells.
     pub fn far(&mut self, apart: Scalar) {
-        if !is_untold(apart) {
+        if !is_unknown(apart) {
             self.largest = Some(self.largest.map_or(apart, |most| further(most, apart)));
         }
     }
@@ -100,9 +100,9 @@ impl Tally {
 }
 
 /// The unknown distance of elements that are not numbers.
-pub const UNTOLD: Scalar = Scalar::Float(f64::NAN, Width::W64);
+pub const UNKNOWN: Scalar = Scalar::Float(f64::NAN, Width::W64);
 
-fn is_untold(distance: Scalar) -> bool {
+fn is_unknown(distance: Scalar) -> bool {
     matches!(distance, Scalar::Float(number, _) if number.is_nan())
 }
 
@@ -110,7 +110,7 @@ fn is_untold(distance: Scalar) -> bool {
 pub fn further(a: Scalar, b: Scalar) -> Scalar {
     let is_second = match (whole(a), whole(b)) {
         (Some(a), Some(b)) => b > a,
-        _ => is_untold(a) || b.parts().0 > a.parts().0,
+        _ => is_unknown(a) || b.parts().0 > a.parts().0,
     };
     if is_second { b } else { a }
 }
@@ -192,8 +192,8 @@ mod tests {
         assert_eq!(apart(int(-1), Scalar::Big(1 << 127), exact), Some(Scalar::Big((1 << 127) + 1)));
         assert_eq!(times(int((1 << 64) - 1), 25), int(25 * ((1 << 64) - 1)));
         assert_eq!(further(int((1 << 63) + 1), int(1 << 63)), int((1 << 63) + 1));
-        assert_eq!(further(UNTOLD, int(1)), int(1));
-        assert_eq!(further(int(1), UNTOLD), int(1));
+        assert_eq!(further(UNKNOWN, int(1)), int(1));
+        assert_eq!(further(int(1), UNKNOWN), int(1));
         assert_eq!(further(Scalar::Float(0.5, W64), int(2)), int(2));
     }
 

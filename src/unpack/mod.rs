@@ -281,8 +281,8 @@ impl Unpacking<'_> {
             None | Some(Ok(()) | Err(Errno::NOENT)) => {}
             Some(Err(cause)) => return Err(failed(path, name, cause.into())),
         }
-        let is_face = self.walk.tree.brief(parent)?.is_some();
-        let before = if is_face { stores.begin(parent, job) } else { stores.last.replace(job).and(None) };
+        let is_view = self.walk.tree.brief(parent)?.is_some();
+        let before = if is_view { stores.begin(parent, job) } else { stores.last.replace(job).and(None) };
         self.finish(before, Ok(true)).map(|()| None)
     }
 

@@ -470,8 +470,8 @@ fn nodes_are_dropped_when_the_kernel_forgets_them() {
     let mount = Mount::with(dir.path(), &["--max-open", "50"]);
     sh(r#"find "$1" | wc -l"#, &[&mount.path]);
     let inodes = || {
-        let told = sh(r#"stat -f -c %c "$1""#, &[&mount.path]);
-        told.trim().parse::<u64>().unwrap()
+        let shown = sh(r#"stat -f -c %c "$1""#, &[&mount.path]);
+        shown.trim().parse::<u64>().unwrap()
     };
     assert!(inodes() > 3000, "{}", inodes());
     if me() != 0 {

@@ -69,9 +69,9 @@ impl Kit {
         let mount = Mount::with(&self.file, &[&["-v"], keep, options].concat());
         work(&mount);
         let log = mount.end();
-        let told =
+        let line =
             log.lines().find_map(|line| line.split("decoded ").nth(1)?.strip_suffix(" bytes")?.parse().ok());
-        (told.unwrap_or_else(|| panic!("{log}")), log)
+        (line.unwrap_or_else(|| panic!("{log}")), log)
     }
 
     fn reads_all(&self, mount: &Mount) {
@@ -234,9 +234,9 @@ fn little_index_memory_costs_time_and_nothing_else() {
         kit.reads_all(mount);
         (1..20).for_each(|n| kit.reads_4_kib(mount, LEN / 20 / 4096 * 4096 * n));
     });
-    let told = log.lines().find_map(|line| line.split("index: ").nth(1)).expect("a line about the index");
-    let taken: u64 = told.split(' ').next().unwrap().parse().unwrap();
-    assert!(taken < 200 << 10, "{told}");
+    let line = log.lines().find_map(|line| line.split("index: ").nth(1)).expect("a line about the index");
+    let taken: u64 = line.split(' ').next().unwrap().parse().unwrap();
+    assert!(taken < 200 << 10, "{line}");
 }
 
 #[test]

@@ -83,8 +83,8 @@ print(count)
     for options in [&["--xattr"][..], &["--xattr", "--as", "npy"]] {
         let mount = Mount::with(&table, options);
         assert!(python(&[&"-c", &script, &mount.path]).trim().parse::<u32>().unwrap() > 20);
-        let face = format!(".views/decoded/{EEG}/eeg.npy");
-        assert_eq!(unit(&mount, &face), "microvolt");
+        let view = format!(".views/decoded/{EEG}/eeg.npy");
+        assert_eq!(unit(&mount, &view), "microvolt");
         // Stored values that are to be scaled are none of the unit.
         for stored in [format!("{EEG}/eeg"), format!(".views/channels/{EEG}/eeg/00_fp1.npy")] {
             assert_eq!(unit(&mount, &stored), "none", "{stored}");
@@ -568,7 +568,7 @@ fn of_strange_format(dir: &TempDir) -> PathBuf {
 fn formats_that_are_not_known_and_programs_for_them() {
     let dir = copied();
     let table = of_strange_format(&dir);
-    let (data, sidecar, face) =
+    let (data, sidecar, view) =
         (format!("{EEG}/eeg"), format!("{EEG}/eeg.meta.yaml"), format!(".views/decoded/{EEG}/eeg.npy"));
     let mount = Mount::new(&table);
     assert_eq!(mount.read(&data).unwrap().len(), 16);
@@ -577,13 +577,13 @@ fn formats_that_are_not_known_and_programs_for_them() {
         outcome.contains("the format \"xyzz\" is not known here") && !outcome.contains("numpy:"),
         "{outcome}"
     );
-    assert!(!mount.join(&face).exists());
+    assert!(!mount.join(&view).exists());
     drop(mount);
 
     let mount = Mount::with(&table, &["--decoder", "xyzz=head -c 12"]);
     assert_eq!(mount.read(&data).unwrap(), std::fs::read(sample("bad/samples/ok.lpcm")).unwrap()[..12]);
     assert!(text(&mount, &sidecar).contains("shape: [3, 2]"));
-    assert_eq!(mount.read(&face).unwrap().len() % 64, 3 * 2 * 8);
+    assert_eq!(mount.read(&view).unwrap().len() % 64, 3 * 2 * 8);
     drop(mount);
 
     // No whole samples, a program that fails, and one that is not there.
@@ -593,7 +593,7 @@ fn formats_that_are_not_known_and_programs_for_them() {
         ("no-such-program", "cannot be started"),
     ] {
         let mount = Mount::with(&table, &["-o", &format!("decoder=xyzz={command}")]);
-        assert!(mount.read(&data).is_err() && mount.read(&face).is_err(), "{command}");
+        assert!(mount.read(&data).is_err() && mount.read(&view).is_err(), "{command}");
         assert!(text(&mount, &sidecar).contains(outcome), "{command}: {}", text(&mount, &sidecar));
     }
     let scratch = scratch();

@@ -167,7 +167,7 @@ fn an_option_in_a_list_does_what_the_long_one_does() {
         if me() != 0 && (option.starts_with("allow") || option.starts_with("auto")) {
             continue;
         }
-        assert!(!without.contains(effect), "{option} could not be told from none: {without}");
+        assert!(!without.contains(effect), "{option} could not be distinguished from none: {without}");
         let long: Vec<String> = option.split(',').map(|option| format!("--{option}")).collect();
         let long: Vec<&str> = long.iter().map(String::as_str).collect();
         let dashes = format!("ro,{option},defaults");

@@ -294,15 +294,15 @@ fn rows_of_tables_are_parts_too() {
 import os, sys
 import numpy as np, pyarrow as pa
 views = os.path.join(sys.argv[1], ".views")
-face = lambda kind, name: os.path.join(views, kind, f"{name}.{kind}")
-lines = lambda kind, name: open(face(kind, name)).read().splitlines()
-arrow = lambda name: pa.ipc.open_file(pa.memory_map(face("arrow", name))).read_all().to_pandas()
+view = lambda kind, name: os.path.join(views, kind, f"{name}.{kind}")
+lines = lambda kind, name: open(view(kind, name)).read().splitlines()
+arrow = lambda name: pa.ipc.open_file(pa.memory_map(view("arrow", name))).read_all().to_pandas()
 for name in sys.argv[2:]:
     for index in "2:10", "::-7", "5:5", "-3:", "...", "49:0:-3":
         part, cut = f"{name}[{index}]", lambda rows: eval(f"rows[{index}]")
-        want = np.load(face("npy", name))
+        want = np.load(view("npy", name))
         want = want if index == "..." else cut(want)
-        got = np.load(face("npy", part))
+        got = np.load(view("npy", part))
         assert got.dtype == want.dtype and np.array_equal(got, want), part
         every = cut if index != "..." else list
         assert lines("jsonl", part) == every(lines("jsonl", name)), part

@@ -271,7 +271,7 @@ for opener in openers:
 assert "y" not in zarr.open_group(at("zarr-other.npz"), zarr_format=2, mode="r")
 for name, (way, _) in opened.items():
     ways[way](name)
-# Whoever may have what was there before is not told "no" either.
+# A reader that may have what was there before does not get "no such file" either.
 time.sleep(3)
 assert openers["xarray"](at("zarr-other.npz"))["b"].values[:2].tolist() == [1, 2]
 for again in range(2):

@@ -1280,13 +1280,13 @@ fn an_index_that_makes_no_sense_is_damage_however_it_is_read() {
         ("negative", "x[2]", "item 2 has the index -1, but there are 4"),
     ] {
         let path = dir.path().join(format!("{name}.awkd"));
-        let faces = dir.path().join(format!("{name}.faces"));
+        let views = dir.path().join(format!("{name}.views"));
         let outcome = [
             rab(&[&"verify", &path]),
             rab(&[&"get", &path, &"x", &"--json"]),
             rab(&[&"get", &path, &item]),
             rab(&[&"cat", &"--as", &"jsonl", &path, &"x"]),
-            rab(&[&"unpack", &"--as", &"jsonl", &path, &faces]),
+            rab(&[&"unpack", &"--as", &"jsonl", &path, &views]),
         ];
         for outcome in outcome {
             assert_eq!(outcome.code, 12, "{name}: {outcome:?}");

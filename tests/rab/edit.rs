@@ -165,7 +165,7 @@ fn any_edit_is_that_of_the_model() {
 }
 
 /// What `rab info --json` tells of all datasets, but for where their bytes are.
-fn told(path: &Path) -> Vec<serde_json::Value> {
+fn listing(path: &Path) -> Vec<serde_json::Value> {
     let out = good(&[&"info", &"--json", &path, &"*"]);
     let mut all: Vec<serde_json::Value> =
         out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -187,7 +187,7 @@ fn samples_of_every_kind_stay_as_they_are() {
         editor.add("new").text("text").unwrap();
         editor.remove(&first).unwrap();
         editor.finish().unwrap();
-        let (mut before, after) = (told(&old), told(&path));
+        let (mut before, after) = (listing(&old), listing(&path));
         before.remove(0);
         assert_eq!(after.len(), before.len() + 1, "{sample}");
         assert_eq!(after[..before.len()], before, "{sample}");

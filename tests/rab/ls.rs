@@ -17,10 +17,10 @@ fn json_is_what_a_correct_reader_sees() {
             for key in ["name", "type", "compression", "shape"].iter().take(3 + usize::from(has_shape)) {
                 assert_eq!(got[key], want[key], "{sample}: {key} of {want}");
             }
-            let told = got["length"].as_u64();
-            assert!(told.is_none() || told == want["length"].as_u64(), "{sample}: {got}");
+            let length = got["length"].as_u64();
+            assert!(length.is_none() || length == want["length"].as_u64(), "{sample}: {got}");
             assert_eq!(
-                told.is_none(),
+                length.is_none(),
                 want["shape"].is_null() && !want["compression"].is_null() && want["type"] != "dataframe"
             );
         }

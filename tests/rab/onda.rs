@@ -379,8 +379,8 @@ fn tables_of_old_polars() {
         assert_eq!(get("*/ecg[0s:1s]").trim(), "[[1]\n [2]]", "{name}");
         let dir = scratch();
         let copy = dir.path().join("copy.arrow");
-        let face = format!("tables/{name}.onda.signal");
-        sh(r#""$1" cat --as arrow "$2" "$3" >"$4""#, &[&RAB, &table, &face, &copy]);
+        let view = format!("tables/{name}.onda.signal");
+        sh(r#""$1" cat --as arrow "$2" "$3" >"$4""#, &[&RAB, &table, &view, &copy]);
         let script = "
 import sys, pyarrow.ipc as i
 table = i.open_file(sys.argv[1]).read_all()
@@ -848,9 +848,9 @@ fn several_unpacked_tables_become_one() {
     let new = to("new.onda.signal.arrow");
     let outcome = rab(&[&"pack", &new, &to("files")]);
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    let told =
+    let refusals =
         outcome.err.lines().filter(|line| line.contains("annotations.csv: skipped, like all annotations"));
-    assert!(told.count() == 1 && outcome.err.contains("rab convert rewrites it"), "{outcome:?}");
+    assert!(refusals.count() == 1 && outcome.err.contains("rab convert rewrites it"), "{outcome:?}");
     assert_eq!(outcome.err.lines().filter(|line| line.contains("/tables/")).count(), 3, "{outcome:?}");
     assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
     let script = "

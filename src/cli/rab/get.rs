@@ -83,8 +83,8 @@ impl Get {
     }
 
     fn print(&self, archive: &Archive, out: &mut Output) -> Done {
-        let is_face = ![TEXT, RAW].contains(&&*self.kind);
-        if is_face && let Some(derived) = self.derived(archive, &self.kind)? {
+        let is_view = ![TEXT, RAW].contains(&&*self.kind);
+        if is_view && let Some(derived) = self.derived(archive, &self.kind)? {
             return self.write(&derived, out);
         }
         let (number, mut index) = match self.chosen(archive) {

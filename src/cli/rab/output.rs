@@ -108,9 +108,9 @@ fn wants_colour() -> bool {
 }
 
 /// Prints a line on stderr, which may be closed.
-pub fn complain_of(who: &str, what: &str) {
+pub fn complain_of(subject: &str, what: &str) {
     let is_terminal = io::stderr().is_terminal();
-    let who = painted(who, RED, is_terminal && wants_colour());
+    let subject = painted(subject, RED, is_terminal && wants_colour());
     let what = if is_terminal { escaped(what) } else { what.into() };
-    let _ = io::stderr().write_all(format!("{who}: {what}\n").as_bytes());
+    let _ = io::stderr().write_all(format!("{subject}: {what}\n").as_bytes());
 }

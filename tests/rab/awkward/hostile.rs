@@ -222,8 +222,8 @@ fn what_a_refused_array_took_is_there_for_the_others() {
         let file = dir.path().join(format!("{name}.awkd"));
         let outcome = crate::rab(&[&"verify", &file]);
         assert!(outcome.code == 1 && outcome.out.matches(problem).count() >= 2, "{name}: {outcome:.2000?}");
-        for sound in ["b", "d"] {
-            assert_eq!(super::good(&[&"get", &file, &sound, &"--json"]), "[1]\n", "{name}");
+        for intact in ["b", "d"] {
+            assert_eq!(super::good(&[&"get", &file, &intact, &"--json"]), "[1]\n", "{name}");
         }
     }
 }

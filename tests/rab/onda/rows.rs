@@ -31,10 +31,10 @@ signals('far.arrow', [row('far', 20, stop=22 * S // 10)])
     );
     let to = in_dir(&dir);
     let doubts: Vec<_> = [(1, "less", 19), (2, "more", 21)]
-        .map(|(row, label, told)| {
+        .map(|(row, label, stated)| {
             format!(
                 "warning: {}: dataset \"00000000-0000-0000-0000-000000000001/{label}\": row {row}: the data \
-                 has 20 samples, but its span and sample_rate say {told}",
+                 has 20 samples, but its span and sample_rate say {stated}",
                 to("x.arrow").display()
             )
         })

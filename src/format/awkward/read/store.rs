@@ -274,8 +274,8 @@ impl Store {
         let window = Window::new(&*self.source, record.header)?;
         let found = zip::find(record, name, &window)?;
         self.source.check()?;
-        let judged = found.and_then(|range| record.check_readable().map(|()| range));
-        Ok(known.get_or_init(|| judged).clone())
+        let checked = found.and_then(|range| record.check_readable().map(|()| range));
+        Ok(known.get_or_init(|| checked).clone())
     }
 
     /// The bytes of a member.
