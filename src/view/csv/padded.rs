@@ -11,7 +11,6 @@
 //! 0.2500000000000,   3
 //! ```
 
-use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -79,20 +78,22 @@ impl<R: Rows> Slots for Groups<R> {
     fn make(&self, slots: &mut [u8], first: u64) -> Result<()> {
         let start = self.start + first * self.group;
         let rows = start..start + slots.len() as u64 / self.size.max(1);
-        let slot = (self.group * self.size) as usize;
-        let (mut text, mut group) = (Vec::with_capacity(slots.len()), Group::default());
+        let (size, len) = ((self.group * self.size) as usize, slots.len());
+        let (mut groups, mut written) = (slots.chunks_exact_mut(size.max(1)), 0);
+        let mut group = Group::default();
         self.rows.each(rows, &mut |cell, style, after| {
-            group.push(cell, style, after, group.len < self.plain as usize);
-            if group.len == slot {
-                group.write(&mut text);
+            if group.is_full() {
+                group.begin(groups.next().unwrap_or_default());
+            }
+            written += group.push(cell, style, after, group.at < self.plain as usize);
+            if group.is_full() {
+                group.share();
             }
         })?;
-        if text.len() != slots.len() {
-            let problem =
-                format!("rows from {start} on take {} bytes as CSV, not {}", text.len(), slots.len());
+        if written != len || !group.is_full() {
+            let problem = format!("rows from {start} on take {written} bytes as CSV, not {len}");
             return Err(Error::Other(format!("{problem}: this is a bug, please report it")));
         }
-        slots.copy_from_slice(&text);
         Ok(())
     }
 }
@@ -126,76 +127,112 @@ impl Padding {
 
 /// Cells that make up for each other's lengths.
 #[derive(Default)]
-struct Group {
-    text: Vec<u8>,
+struct Group<'a> {
+    slot: &'a mut [u8],
+    /// Where the next cell begins.
+    at: usize,
     cells: Vec<PaddedCell>,
-    /// Bytes that all cells take, padded.
-    len: usize,
+    /// Does one of them leave its padding to others?
+    has_spare: bool,
 }
 
 struct PaddedCell {
-    /// Where its text ends.
-    end: usize,
+    /// Bytes that it takes before the padding of others is spread.
+    width: usize,
+    /// Bytes of its text, with the padding that it has by itself.
+    len: usize,
     padding: Padding,
-    /// Bytes to pad.
-    pad: usize,
-    /// The byte that follows it.
-    after: u8,
 }
 
-impl Group {
-    fn push(&mut self, text: &[u8], style: Style, after: u8, is_plain: bool) {
+impl<'a> Group<'a> {
+    fn begin(&mut self, slot: &'a mut [u8]) {
+        self.cells.clear();
+        (self.slot, self.at, self.has_spare) = (slot, 0, false);
+    }
+
+    fn is_full(&self) -> bool {
+        self.at >= self.slot.len()
+    }
+
+    /// Writes a cell, padded, and the byte `after` it. Returns the number of bytes.
+    fn push(&mut self, text: &[u8], style: Style, after: u8, is_plain: bool) -> usize {
         let padding = match style.padding {
             Padding::Zeros if text == b"NaN" => Padding::Elsewhere,
             Padding::Spaces if is_plain => Padding::Elsewhere,
             padding => padding,
         };
-        self.text.extend_from_slice(text);
-        self.len += style.width + 1;
-        let pad = style.width.saturating_sub(text.len());
-        self.cells.push(PaddedCell { end: self.text.len(), padding, pad, after });
+        let width = style.width.max(text.len());
+        let end = self.at + width;
+        let Some((last, cell)) = self.slot.get_mut(self.at..=end).and_then(<[u8]>::split_last_mut) else {
+            // The caller sees by the number of bytes that it does not fit.
+            self.at = self.slot.len();
+            return width + 1;
+        };
+        *last = after;
+        put(text, padding, cell);
+        let is_spare = padding == Padding::Elsewhere;
+        self.has_spare |= is_spare;
+        self.cells.push(PaddedCell { width, len: if is_spare { text.len() } else { width }, padding });
+        self.at = end + 1;
+        width + 1
     }
 
-    /// Appends its cells, padded, and leaves the group empty.
-    fn write(&mut self, out: &mut Vec<u8>) {
-        self.share();
-        let mut start = 0;
-        for cell in &self.cells {
-            put(self.text.get(start..cell.end).unwrap_or_default(), cell, out);
-            out.push(cell.after);
-            start = cell.end;
-        }
-        *self = Group::default();
-    }
-
-    /// Spreads the padding of cells that have none over those that can take it. Where there are none, all keep their
-    /// own.
+    /// Spreads the padding of cells that have none over those that can take it. Where there are none, all have spaces
+    /// in front.
     fn share(&mut self) {
-        let takes = |cell: &PaddedCell| cell.padding != Padding::Elsewhere;
-        let takers = self.cells.iter().filter(|cell| takes(cell)).count();
-        if takers == 0 {
+        if !self.has_spare {
             return;
         }
-        let others = self.cells.iter_mut().filter(|cell| !takes(cell));
-        let spare: usize = others.map(|cell| std::mem::take(&mut cell.pad)).sum();
-        for (number, cell) in self.cells.iter_mut().filter(|cell| takes(cell)).enumerate() {
-            cell.pad += spare / takers + usize::from(number < spare % takers);
+        let takes = |cell: &&PaddedCell| cell.padding != Padding::Elsewhere;
+        let takers = self.cells.iter().filter(takes).count();
+        let spare: usize = self.cells.iter().map(|cell| cell.width - cell.len).sum();
+        let cells = self.slot.to_vec();
+        let (mut cells, mut out, mut number) = (&*cells, &mut *self.slot, 0);
+        for cell in &self.cells {
+            let (from, rest) = cells.split_at(cell.width + 1);
+            let len = match cell.padding {
+                Padding::Elsewhere if takers == 0 => cell.width,
+                Padding::Elsewhere => cell.len,
+                _ => {
+                    number += 1;
+                    cell.width + spare / takers + usize::from(number <= spare % takers)
+                }
+            };
+            let (to, space) = std::mem::take(&mut out).split_at_mut(len + 1);
+            let padding = if takers == 0 { Padding::Spaces } else { cell.padding };
+            put(from.get(..cell.len).unwrap_or_default(), padding, to.get_mut(..len).unwrap_or_default());
+            if let (Some(to), Some(after)) = (to.last_mut(), from.last()) {
+                *to = *after;
+            }
+            (cells, out) = (rest, space);
         }
     }
 }
 
-/// A cell, padded.
-fn put(text: &[u8], cell: &PaddedCell, out: &mut Vec<u8>) {
-    if cell.padding != Padding::Zeros || cell.pad == 0 {
-        out.extend(repeat_n(b' ', cell.pad));
-        return out.extend_from_slice(text);
+/// Bytes of the longest exponent, `e-308`.
+const MAX_EXPONENT: usize = 5;
+
+/// Fills `cell`, which is as long as `text` or longer.
+fn put(text: &[u8], padding: Padding, cell: &mut [u8]) {
+    let Some(pad) = cell.len().checked_sub(text.len()) else { return };
+    if padding == Padding::Spaces {
+        let (spaces, to) = cell.split_at_mut(pad);
+        spaces.fill(b' ');
+        return to.copy_from_slice(text);
     }
-    let digits = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
+    if padding == Padding::Elsewhere || pad == 0 {
+        return cell.split_at_mut(text.len()).0.copy_from_slice(text);
+    }
+    let last = text.len().saturating_sub(MAX_EXPONENT);
+    let digits = text.iter().skip(last).position(|byte| *byte == b'e').map_or(text.len(), |at| last + at);
     let (digits, exponent) = text.split_at(digits);
-    out.extend_from_slice(digits);
-    // A number without a point is so short that there is space for one.
-    let point = usize::from(!digits.contains(&b'.'));
-    out.extend(repeat_n(b'.', point));
-    out.extend(repeat_n(b'0', cell.pad - point));
-    out.extend_from_slice(exponent);
+    let (to, rest) = cell.split_at_mut(digits.len());
+    let (zeros, end) = rest.split_at_mut(pad);
+    to.copy_from_slice(digits);
+    zeros.fill(b'0');
+    // Floats have a point or an exponent, and one without a point is so short that there is space for one.
+    if let (Some(first), false) = (zeros.first_mut(), exponent.is_empty() || digits.contains(&b'.')) {
+        *first = b'.';
+    }
+    end.copy_from_slice(exponent);
 }
