@@ -3,6 +3,7 @@
 //!
 //! An inode number is 1 + 2 x node, plus 1 for the sidecar: it can be computed, never changes, and the root has 1.
 
+mod ahead;
 mod sizing;
 mod xattr;
 
@@ -12,10 +13,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use self::ahead::Ahead;
+pub use self::ahead::Pass;
 use self::sizing::Sizing;
-use crate::content::Bytes;
+use crate::content::{Bytes, Content};
 use crate::source::Source;
-use crate::tree::{Entry, FileKind, Lifetime, NodeId, NodeKind, Stat, Tree};
+use crate::tree::{Entry, FileKind, Lifetime, NodeId, NodeKind, ROOT, Size, Stat, Tree, VIEWS};
 use crate::{Error, Result};
 use parking_lot::Mutex;
 
@@ -36,8 +39,11 @@ pub struct FileSystem {
     /// Inodes whose storage has failed.
     logged: Mutex<HashSet<u64>>,
     sizing: Sizing,
+    ahead: Ahead,
 }
 
+/// Maximum number of files among which a large one is looked for.
+const MAX_SEEN: usize = 100_000;
 /// Maximum number of I/O failures logged when a disk dies.
 const MAX_LOGGED: usize = 1000;
 
@@ -87,7 +93,15 @@ const DOTS: u64 = 2;
 
 impl FileSystem {
     pub fn new(tree: Arc<dyn Tree>, owner: Owner, modified: SystemTime, stored: u64) -> FileSystem {
-        FileSystem { tree, owner, modified, stored, logged: Mutex::default(), sizing: Sizing::new() }
+        FileSystem {
+            tree,
+            owner,
+            modified,
+            stored,
+            logged: Mutex::default(),
+            sizing: Sizing::new(),
+            ahead: Ahead::new(),
+        }
     }
 
     pub fn owner(&self) -> Owner {
@@ -186,6 +200,82 @@ impl FileSystem {
         if let Ok((node, _)) = decompose(inode) {
             self.sizing.work(self.tree.parent(node), &*self.tree);
         }
+    }
+
+    /// The length of a file whose bytes are in the container as they are; None of others, and before the container is
+    /// opened.
+    pub fn stored_len(&self, inode: u64) -> Option<u64> {
+        let (node, file) = decompose(inode).ok()?;
+        match self.tree.ready_content(node, file).ok()?? {
+            Content::Stored { range, .. } => Some(range.end - range.start),
+            _ => None,
+        }
+    }
+
+    /// Has it a file of so many bytes or more that are in the container as they are?
+    pub fn has_stored(&self, len: u64) -> bool {
+        if self.stored < len || self.is_vast() {
+            return false;
+        }
+        let (mut dirs, mut seen, mut found) = (vec![ROOT], 0, false);
+        while let Some(dir) = dirs.pop() {
+            // A directory that cannot be listed has nothing that could be read.
+            let _ = self.tree.list(dir, 0, &mut |name, entry| {
+                seen += 1;
+                match (entry.kind, entry.file) {
+                    (NodeKind::Directory { .. }, _) if name != VIEWS => dirs.push(entry.node),
+                    (NodeKind::File, FileKind::Data) => {
+                        let is_large = |size: Size| size.len.is_some_and(|known| known >= len);
+                        found = self.tree.size(entry.node, entry.file).is_ok_and(is_large)
+                            && self.stored_len(compose(entry.node, entry.file)) >= Some(len);
+                    }
+                    _ => {}
+                }
+                !found && seen < MAX_SEEN
+            });
+            if found || seen == MAX_SEEN {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The content of a file in a container if it has at most `max` bytes, and is there without decoding or waiting.
+    pub fn small(&self, inode: u64, max: u64) -> Result<Option<Bytes>> {
+        let attributes = self.attributes(inode)?;
+        let dir = self.tree.parent(decompose(inode)?.0);
+        match attributes.len {
+            Some(len) if len <= max && self.tree.listing_lifetime(dir) == Lifetime::Forever => {
+                self.read_if_ready(inode, 0, len as usize)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A program reads a file from its start. Returns what [`FileSystem::hand_out`] is to be called with, on another
+    /// thread, if it reads files of a directory in order.
+    pub fn begins_to_read(&self, inode: u64) -> Option<Pass> {
+        let (node, file) = decompose(inode).ok()?;
+        let dir = self.tree.parent(node);
+        // Where what is listed may change, a file is not what it was when it was looked up.
+        let is_fixed = !self.is_vast() && self.tree.listing_lifetime(dir) == Lifetime::Forever;
+        (is_fixed && self.ahead.read((dir, file), node)).then_some((dir, file))
+    }
+
+    /// All files of a directory are being looked up.
+    pub fn looks_all_up(&self, dir: u64) {
+        if let Ok((node, _)) = decompose(dir) {
+            self.ahead.listed(node);
+        }
+    }
+
+    /// Calls `hand_out` with the inodes of files that are probably read next and a function that reads them, until that
+    /// is enough or `hand_out` returns false, as the file was not looked up.
+    pub fn hand_out(&self, pass: Pass, hand_out: &mut dyn FnMut(u64, &dyn Fn() -> Result<Bytes>) -> bool) {
+        self.ahead.hand_out(pass, &*self.tree, &mut |node, content, len| {
+            let inode = compose(node, pass.1);
+            hand_out(inode, &|| self.noted(inode, content.read(0, len)))
+        });
     }
 
     /// The extended attributes that describe this file's dataset.

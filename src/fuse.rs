@@ -8,11 +8,14 @@
 
 mod listed;
 mod passthrough;
+mod placement;
+mod push;
 mod shared;
 mod xattr;
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +26,7 @@ use fuser::{
 };
 
 use self::passthrough::Passthrough;
+use self::placement::Answering;
 use self::shared::{Shared, UNIT};
 use crate::Result;
 use crate::content::Bytes;
@@ -36,7 +40,7 @@ const NAME_MAX: usize = 255;
 const WORKERS: usize = 64;
 
 /// How a mount answers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
     /// Opening a directory of a dead mount has to fail, as fusermount3 expects it to when it decides about
     /// auto_unmount; the kernel must then go on asking.
@@ -45,6 +49,12 @@ pub struct Behaviour {
     pub xattrs: bool,
     /// Names come and go: what the kernel knows of them holds for so long. None: nothing changes.
     pub changing: Option<Duration>,
+    /// Files of so many bytes that are stored as they are do without the page cache.
+    pub direct_from: u64,
+    /// Small files are handed to the kernel before it asks for them.
+    pub push: bool,
+    /// Receiving threads run where the program is that they answer.
+    pub follow: bool,
 }
 
 pub struct Fuse {
@@ -71,11 +81,14 @@ impl Fuse {
         }
     }
 
-    /// To be called with the session's notifier once it is mounted.
-    pub fn on_mounted(&self) -> impl FnOnce(Notifier) + Send + 'static {
-        let (shared, is_changing) = (self.shared.clone(), self.behaviour.changing.is_some());
-        move |notifier| {
-            if shared.notifier.set(notifier.clone()).is_ok() && is_changing {
+    /// To be called with the session's notifier and device once it is mounted.
+    pub fn on_mounted(&self) -> impl FnOnce(Notifier, OwnedFd) + Send + 'static {
+        let (shared, behaviour) = (self.shared.clone(), self.behaviour);
+        move |notifier, device| {
+            if behaviour.push {
+                shared.push.begin(device);
+            }
+            if shared.notifier.set(notifier.clone()).is_ok() && behaviour.changing.is_some() {
                 shared.forget_listings(notifier.clone());
                 shared.fs.watch(move |dir, name| {
                     // What the kernel does not know it need not forget.
@@ -91,8 +104,11 @@ impl Fuse {
     fn wanted(&self, config: &mut KernelConfig) -> InitFlags {
         let always = InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT
-            | InitFlags::FUSE_PARALLEL_DIROPS;
+            | InitFlags::FUSE_PARALLEL_DIROPS
+            | InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP;
         let wanted = match self.behaviour.changing {
+            // Only who is asked at each open can say that a file is read directly.
+            None if self.shared.fs.has_stored(self.behaviour.direct_from) => InitFlags::FUSE_CACHE_SYMLINKS,
             None => InitFlags::FUSE_NO_OPEN_SUPPORT | InitFlags::FUSE_CACHE_SYMLINKS,
             // The kernel drops what it has of a file or listing when the time of its modification is another one.
             Some(_) => {
@@ -102,6 +118,11 @@ impl Fuse {
             }
         };
         (always | wanted) & config.capabilities()
+    }
+
+    /// To be dropped behind the answer.
+    fn answering(&self, request: &Request, size: u32) -> Option<Answering> {
+        self.behaviour.follow.then(|| Answering::new(request, size))
     }
 
     fn answer_in_pool<R: Send + 'static>(
@@ -147,6 +168,10 @@ impl Fuse {
 
 impl Filesystem for Fuse {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // Without this, since Linux 6.6, what is read directly could not be mapped.
+        if !config.capabilities().contains(InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP) {
+            self.behaviour.direct_from = u64::MAX;
+        }
         let mut wanted = self.wanted(config);
         wanted.set(InitFlags::FUSE_DO_READDIRPLUS, !self.shared.fs.is_vast());
         wanted &= config.capabilities();
@@ -166,7 +191,8 @@ impl Filesystem for Fuse {
         }
     }
 
-    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let _answering = self.answering(request, 0);
         if name.len() > NAME_MAX {
             return reply.error(Errno::ENAMETOOLONG);
         }
@@ -188,7 +214,8 @@ impl Filesystem for Fuse {
         }
     }
 
-    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+    fn getattr(&self, request: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        let _answering = self.answering(request, 0);
         let answer = |shared: &Shared, reply: ReplyAttr, found: Result<Attributes, Errno>| match found {
             Ok(found) => reply.attr(&shared.attributes_hold(&found), &shared.file_attr(&found)),
             Err(errno) => reply.error(errno),
@@ -214,13 +241,19 @@ impl Filesystem for Fuse {
         }
     }
 
-    fn open(&self, _: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, request: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         if self.opens_are_free {
             return reply.error(Errno::ENOSYS);
         }
+        let _answering = self.answering(request, 0);
+        let direct_from = self.behaviour.direct_from;
         self.answer(inode.0, reply, move |shared, reply| {
             match shared.guard_name(inode.0, |fs| fs.open(inode.0)) {
-                Ok(source) => shared.passthrough.open(inode.0, source, reply),
+                Ok(source) => {
+                    let how = shared.how_to_open(inode.0, direct_from);
+                    shared.push_opened(inode.0);
+                    shared.passthrough.open(inode.0, source, how, reply);
+                }
                 Err(errno) => reply.error(errno),
             }
         });
@@ -243,7 +276,7 @@ impl Filesystem for Fuse {
 
     fn read(
         &self,
-        _: &Request,
+        request: &Request,
         inode: INodeNo,
         _: FileHandle,
         offset: u64,
@@ -252,6 +285,7 @@ impl Filesystem for Fuse {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        let _answering = self.answering(request, size);
         let size = size as usize;
         let answer = |reply: ReplyData, read: Result<Bytes, Errno>| match read {
             // SAFETY: the reply hands them to writev.
@@ -268,6 +302,13 @@ impl Filesystem for Fuse {
                     shared.watch(inode.0);
                 });
             }
+        }
+        if offset == 0
+            && self.shared.push.is_possible()
+            && let Some(pass) = self.shared.fs.begins_to_read(inode.0)
+        {
+            let shared = self.shared.clone();
+            self.pool.submit(move || shared.push_ahead(pass));
         }
     }
 

@@ -27,6 +27,7 @@
 //! | `array` | element types, byte order, shape; parts of arrays in memory |
 //! | `codec` | decoding with random access, the block cache, the index and the spill on disk |
 //! | `pool` | threads, started as needed |
+//! | `cpus` | on which processors a thread runs |
 //! | `source` | files as sources of bytes, and detection of changes |
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
 //! | [`error`] | the error type that every module uses |
@@ -51,6 +52,7 @@ pub mod cli;
 mod codec;
 mod content;
 mod convert;
+mod cpus;
 mod diff;
 pub mod error;
 mod format;

@@ -45,6 +45,9 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
         ask_opendirs: config.auto_unmount,
         xattrs: config.showing.xattr,
         changing: root.is_changing.then_some(config.showing.refresh),
+        direct_from: config.direct_io.unwrap_or_else(|| memory() / LARGE),
+        push: config.push,
+        follow: config.follow,
     };
     let shown = config.showing.kind.as_deref().map(view::named).transpose()?;
     let format = root.tree.format(ROOT).unwrap_or_default();
@@ -58,6 +61,15 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let filesystem = Fuse::new(fs, behaviour, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary: root.summary, mode: root.mode, on_mounted })
+}
+
+/// What takes more than this part of the memory is read without the page cache.
+const LARGE: u64 = 8;
+
+/// Bytes of the machine's memory.
+fn memory() -> u64 {
+    let info = rustix::system::sysinfo();
+    (info.totalram as u64).saturating_mul(info.mem_unit.into())
 }
 
 fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::cpus;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 const IDLE: Duration = Duration::from_secs(10);
@@ -73,6 +75,8 @@ impl Pool {
         let (shared, niceness) = (self.shared.clone(), self.niceness);
         let thread = std::thread::Builder::new().name(self.name.to_owned());
         let work = move || {
+            // The thread that asked for this one may be kept to one CPU.
+            cpus::release();
             if niceness > 0 {
                 // On Linux this is of the calling thread; where it fails, the thread is as good as others.
                 let _ = rustix::process::setpriority_process(None, niceness);

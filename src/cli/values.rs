@@ -17,6 +17,11 @@ pub fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "too large".to_owned())
 }
 
+/// Parses a size, or `off`: larger than anything.
+pub fn size_or_off(text: &str) -> Result<u64, String> {
+    if text == "off" { Ok(u64::MAX) } else { size(text).map_err(|why| format!("{why}, or off")) }
+}
+
 /// Parses permission bits in octal, as in umask(1).
 pub fn umask(text: &str) -> Result<u32, String> {
     match u32::from_str_radix(text, 8) {

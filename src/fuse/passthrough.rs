@@ -34,12 +34,12 @@ impl Passthrough {
         self.is_on.store(true, Ordering::Relaxed);
     }
 
-    /// Answers that the file is opened, and how it is read.
-    pub fn open(&self, inode: u64, source: Option<Arc<dyn Source>>, reply: ReplyOpen) {
+    /// Answers that the file is opened: it is read past us, or else in the way that `otherwise` says.
+    pub fn open(&self, inode: u64, source: Option<Arc<dyn Source>>, otherwise: FopenFlags, reply: ReplyOpen) {
         let source = source.filter(|_| self.is_on.load(Ordering::Relaxed));
         match source.and_then(|source| self.backing(inode, &*source, &reply)) {
             Some(backing) => reply.opened_passthrough(FileHandle(0), FopenFlags::empty(), &backing),
-            None => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
+            None => reply.opened(FileHandle(0), otherwise),
         }
     }
 

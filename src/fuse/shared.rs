@@ -10,13 +10,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fuser::{
-    Errno, FileAttr, FileType, Generation, INodeNo, Notifier, ReplyDirectory, ReplyDirectoryPlus, ReplyEntry,
+    Errno, FileAttr, FileType, FopenFlags, Generation, INodeNo, Notifier, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEntry,
 };
 use parking_lot::Mutex;
 
 use super::listed::Listed;
 use super::passthrough::Passthrough;
-use crate::fs::{Attributes, FileSystem, Line};
+use super::push::Push;
+use crate::fs::{Attributes, FileSystem, Line, Pass};
 use crate::tree::{Lifetime, NodeKind};
 use crate::{Error, Result};
 
@@ -25,11 +27,14 @@ const NO_TIME: Duration = Duration::ZERO;
 const GENERATION: Generation = Generation(0);
 /// Size of the unit in which `df` counts.
 pub const UNIT: u32 = 4096;
+/// Larger files are not pushed when they are opened: the program waits for that.
+const MAX_OPENED: u64 = 16 << 10;
 
 pub struct Shared {
     pub fs: FileSystem,
     pub notifier: OnceLock<Notifier>,
     pub passthrough: Passthrough,
+    pub push: Push,
     /// First inodes of containers that were invalidated in the kernel.
     forgotten: Mutex<HashSet<u64>>,
     /// How long answers hold that may change, where some do.
@@ -43,6 +48,7 @@ impl Shared {
             fs,
             notifier: OnceLock::new(),
             passthrough: Passthrough::new(),
+            push: Push::default(),
             forgotten: Mutex::default(),
             changing,
             listed: Arc::new(Listed::new(changing.unwrap_or(DAY))),
@@ -92,6 +98,44 @@ impl Shared {
         self.fs.on_damage(inode, move || {
             if let Some(shared) = shared.upgrade() {
                 shared.forget(std::iter::once(inode..inode + 1).collect());
+            }
+        });
+    }
+
+    /// How a file is read: large ones that are stored as they are, of `direct_from` bytes or more, do without the page
+    /// cache, in which they would be a second time.
+    pub fn how_to_open(&self, inode: u64, direct_from: u64) -> FopenFlags {
+        match self.fs.stored_len(inode).is_some_and(|len| len >= direct_from) {
+            true => FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_DIRECT_IO,
+            false => FopenFlags::FOPEN_KEEP_CACHE,
+        }
+    }
+
+    /// Gives the kernel the content of a small file that is being opened for the first time: it will be read.
+    pub fn push_opened(&self, inode: u64) {
+        if !self.push.is_first(inode) {
+            return;
+        }
+        let forgotten = self.push.forgotten();
+        if let Ok(Some(bytes)) = self.guard(inode, |fs| fs.small(inode, MAX_OPENED)) {
+            // SAFETY: they are handed to writev.
+            self.push.store(inode, unsafe { bytes.for_the_kernel() }, forgotten);
+        }
+    }
+
+    /// Gives the kernel what will probably be read next.
+    pub fn push_ahead(self: &Arc<Shared>, pass: Pass) {
+        self.fs.hand_out(pass, &mut |inode, read| {
+            let forgotten = self.push.forgotten();
+            match self.guard(inode, |_| read()) {
+                Ok(bytes) => {
+                    // SAFETY: they are handed to writev.
+                    let is_known = self.push.store(inode, unsafe { bytes.for_the_kernel() }, forgotten);
+                    self.watch(inode);
+                    is_known
+                }
+                // Whoever reads the file gets the error.
+                Err(_) => true,
             }
         });
     }
@@ -150,6 +194,9 @@ impl Shared {
     }
 
     pub fn list_with_attributes(&self, inode: u64, cursor: u64, mut reply: ReplyDirectoryPlus) {
+        if cursor == 0 {
+            self.fs.looks_all_up(inode);
+        }
         let listed = self.each_line(inode, cursor, &mut |line| {
             // What cannot be looked at is left out; whoever asks for it by its name gets the error.
             let found = self.fs.listed(&line).inspect_err(|error| log::warn!("not listed: {error}"));
@@ -181,6 +228,7 @@ impl Shared {
     /// Makes the kernel forget. Done on a thread of its own, since the kernel may wait here for reads that are
     /// still to be answered. What the kernel does not know it need not forget.
     fn forget(&self, inodes: Vec<Range<u64>>) {
+        self.push.forget();
         let Some(notifier) = self.notifier.get().cloned() else { return };
         let forget = move || {
             inodes.into_iter().flatten().for_each(|inode| drop(notifier.inval_inode(INodeNo(inode), 0, 0)))

@@ -114,6 +114,12 @@ pub struct Config {
     pub threads: usize,
     /// Bytes that the kernel reads ahead; None: more than usual where that is possible.
     pub read_ahead: Option<u64>,
+    /// Uncompressed datasets of so many bytes are read without the page cache; None: it depends on the memory.
+    pub direct_io: Option<u64>,
+    /// Small files are handed to the kernel before it asks for them.
+    pub push: bool,
+    /// Receiving threads run where the program is that they answer.
+    pub follow: bool,
     pub allow_other: bool,
     /// Never together with `allow_other`; the kernel's allow_other with an owner-only `umask`.
     pub allow_root: bool,
@@ -148,6 +154,9 @@ impl Default for Config {
             spill_size: None,
             threads: DEFAULT_THREADS,
             read_ahead: None,
+            direct_io: None,
+            push: true,
+            follow: true,
             allow_other: false,
             allow_root: false,
             auto_unmount: false,

@@ -25,6 +25,7 @@ mod unmount_command;
 use crate::{Error, Result, report};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -39,7 +40,7 @@ pub struct Opened<F> {
     /// The container's permission bits.
     pub mode: u32,
     /// Called once when it is mounted, with the means to tell the kernel about changes.
-    pub on_mounted: Box<dyn FnOnce(fuser::Notifier) + Send>,
+    pub on_mounted: Box<dyn FnOnce(fuser::Notifier, OwnedFd) + Send>,
 }
 
 /// Where containers are mounted now.

@@ -12,6 +12,7 @@ use super::{Opened, preflight, read_ahead};
 use crate::{Error, Result};
 use fuser::{MountOption, Session, SessionACL};
 use std::mem::{self, ManuallyDrop};
+use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -97,10 +98,10 @@ fn mount<F: fuser::Filesystem>(
 ) -> Result<Entry> {
     let session = Session::new(opened.filesystem, &place.path, &fuser_config(config))
         .map_err(|cause| preflight::explain(place, &cause))?;
-    let mut background = ManuallyDrop::new(
-        session.spawn().map_err(|cause| Error::Other(format!("the session cannot be started: {cause}")))?,
-    );
-    (opened.on_mounted)(background.notifier());
+    let failed = |cause| Error::Other(format!("the session cannot be started: {cause}"));
+    let device = session.as_fd().try_clone_to_owned().map_err(failed)?;
+    let mut background = ManuallyDrop::new(session.spawn().map_err(failed)?);
+    (opened.on_mounted)(background.notifier(), device);
     let guard = mem::replace(&mut background.guard, thread::spawn(|| Ok(())));
     let wait = move || {
         let result = guard.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread panicked")));

@@ -49,7 +49,7 @@ pub const ROOT: NodeId = 0;
 pub const VIEWS: &[u8] = b".views";
 
 /// Which of a node's files: the dataset's bytes (also used for directories) or its sidecar.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FileKind {
     Data,
     Sidecar,

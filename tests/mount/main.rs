@@ -5,6 +5,7 @@
 
 mod kit;
 
+mod ahead;
 mod awkward;
 mod changed;
 mod chroot;

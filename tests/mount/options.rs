@@ -69,6 +69,7 @@ fn bad_values_are_named_in_both_spellings() {
         ("threads", "0"),
         ("threads", "257"),
         ("threads", "two"),
+        ("direct-io", "on"),
         ("umask", "8"),
         ("umask", "1000"),
         ("umask", "0x7"),
@@ -124,9 +125,11 @@ fn effects(site: &Site) -> String {
     let (options, inner) = (line.options.join(" "), line.inner_options.join(" "));
     let owner = site.sh("stat -c 'mode %a, uid %u, gid %g' mnt/small");
     let pid = site.daemon();
-    let descriptors = names(std::path::Path::new(&format!("/proc/{pid}/fd"))).into_iter();
-    let links = descriptors.filter_map(|fd| std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok());
-    let threads = links.filter(|link| link.ends_with("fuse")).count();
+    let threads = names(std::path::Path::new(&format!("/proc/{pid}/task"))).into_iter();
+    let called = threads.filter_map(|id| std::fs::read_to_string(format!("/proc/{pid}/task/{id}/comm")).ok());
+    // They are numbered; another one waits for their end.
+    let threads =
+        called.filter(|name| name.trim_start_matches("fuser-").starts_with(char::is_numeric)).count();
     let helpers = site.processes().len() - 1;
     let log = std::fs::read_to_string(site.join("log")).unwrap_or_default();
     format!(

@@ -87,6 +87,7 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
         "spill_size" => to.spill_size = Some(parsed(key, value, values::size)?),
         "threads" => to.threads = Some(parsed(key, value, values::threads)?),
         "read_ahead" => to.read_ahead = Some(parsed(key, value, values::size)?),
+        "direct_io" => to.direct_io = Some(parsed(key, value, values::size_or_off)?),
         "uid" => to.uid = Some(parsed(key, value, values::id)?),
         "gid" => to.gid = Some(parsed(key, value, values::id)?),
         "umask" => to.umask = Some(parsed(key, value, values::umask)?),
@@ -114,6 +115,8 @@ fn flag<'a>(name: &str, options: &'a mut Options, to: &'a mut Settings) -> Optio
         "nonempty" => &mut to.nonempty,
         "no_index" => &mut to.no_index,
         "verify_first" => &mut to.verify_first,
+        "no_push" => &mut to.no_push,
+        "no_follow" => &mut to.no_follow,
         _ => return None,
     })
 }

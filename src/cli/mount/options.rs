@@ -181,6 +181,27 @@ pub struct Settings {
     #[arg(help_heading = PERFORMANCE, long, value_name = "SIZE", value_parser = values::size)]
     pub read_ahead: Option<u64>,
 
+    /// Read uncompressed datasets of at least this size without the page cache [default: an eighth of memory]
+    ///
+    /// What is read is then not copied twice, and kept only once in memory, with the container. Mapped files (np.memmap)
+    /// use the page cache as before, and reads of a few kilobytes are slower. "off" turns it off.
+    #[arg(help_heading = PERFORMANCE, long, value_name = "SIZE", value_parser = values::size_or_off)]
+    pub direct_io: Option<u64>,
+
+    /// Do not hand small files to the kernel before they are read
+    ///
+    /// Otherwise, while a program reads the small files of a directory one after the other, up to 256 of those that
+    /// follow in the listing are put into the page cache.
+    #[arg(help_heading = PERFORMANCE, long)]
+    pub no_push: bool,
+
+    /// Do not run on the processor of the program that is answered
+    ///
+    /// Otherwise the threads that receive requests follow a program that makes many small ones, which saves waking up
+    /// another processor. The scheduler may know better where many programs compete for few processors.
+    #[arg(help_heading = PERFORMANCE, long)]
+    pub no_follow: bool,
+
     /// Let other users use the mount, as far as the modes of the files permit
     ///
     /// Users other than root need user_allow_other in /etc/fuse.conf.
