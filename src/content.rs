@@ -29,6 +29,8 @@ pub use crate::codec::{Units, in_pieces};
 use crate::source::{Mapped, Source};
 use crate::{Error, Result};
 
+/// Copying so many bytes takes less time than mapping their pages.
+const MAX_COPIED: u64 = 32 << 10;
 /// Whole contents are handed out in pieces of this size.
 const PIECE: usize = 256 << 10;
 
@@ -350,7 +352,8 @@ fn stored(source: &dyn Source, range: Range<u64>) -> Result<Bytes> {
 
 /// As [`stored`] if that does not wait for a disk, or None.
 fn ready_stored(source: &dyn Source, range: Range<u64>) -> Result<Option<Bytes>> {
-    if let Some(mapped) = source.map(range.clone()) {
+    let is_small = range.end - range.start <= MAX_COPIED;
+    if !is_small && let Some(mapped) = source.map(range.clone()) {
         let is_cached = source.is_cached(&range);
         return if is_cached { source.check().map(|()| Some(Bytes::Mapped(mapped))) } else { Ok(None) };
     }

@@ -42,6 +42,9 @@ pub struct FileSystem {
     ahead: Ahead,
 }
 
+/// Reads the whole of a small file.
+pub type ReadFile<'a> = &'a dyn Fn() -> Result<Bytes>;
+
 /// Maximum number of files among which a large one is looked for.
 const MAX_SEEN: usize = 100_000;
 /// Maximum number of I/O failures logged when a disk dies.
@@ -271,7 +274,7 @@ impl FileSystem {
 
     /// Calls `hand_out` with the inodes of files that are probably read next and a function that reads them, until that
     /// is enough or `hand_out` returns false, as the file was not looked up.
-    pub fn hand_out(&self, pass: Pass, hand_out: &mut dyn FnMut(u64, &dyn Fn() -> Result<Bytes>) -> bool) {
+    pub fn hand_out(&self, pass: Pass, hand_out: &mut dyn FnMut(u64, ReadFile<'_>) -> bool) {
         self.ahead.hand_out(pass, &*self.tree, &mut |node, content, len| {
             let inode = compose(node, pass.1);
             hand_out(inode, &|| self.noted(inode, content.read(0, len)))

@@ -55,6 +55,8 @@ pub struct Behaviour {
     pub push: bool,
     /// Receiving threads run where the program is that they answer.
     pub follow: bool,
+    /// Number of these threads.
+    pub receivers: u32,
 }
 
 pub struct Fuse {
@@ -122,7 +124,8 @@ impl Fuse {
 
     /// To be dropped behind the answer.
     fn answering(&self, request: &Request, size: u32) -> Option<Answering> {
-        self.behaviour.follow.then(|| Answering::new(request, size))
+        let Behaviour { follow, receivers, .. } = self.behaviour;
+        follow.then(|| Answering::new(request, size, receivers))
     }
 
     fn answer_in_pool<R: Send + 'static>(

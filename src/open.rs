@@ -48,6 +48,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
         direct_from: config.direct_io.unwrap_or_else(|| memory() / LARGE),
         push: config.push,
         follow: config.follow,
+        receivers: config.threads as u32,
     };
     let shown = config.showing.kind.as_deref().map(view::named).transpose()?;
     let format = root.tree.format(ROOT).unwrap_or_default();

@@ -21,11 +21,12 @@ from bench_kit import ROWS, Bench, dd, drop_names, fromfile, median, resident, r
 # ---------------------------------------------------------------- reading one large array
 
 
-def cold_and_warm(bench, read, read_ahead):
+def cold_and_warm(bench, read, read_ahead, *options):
     """Medians of cold and warm / plain, ours and the floor's; cold: nothing of the mount is cached, the container is."""
     plain, source = bench.plain(), bench.big()
     warm(plain), warm(source)
-    mounts = (lambda: bench.mount(source, "--read-ahead", f"{read_ahead}K"), lambda: bench.floor(read_ahead=read_ahead))
+    ours = lambda: bench.mount(source, "--read-ahead", f"{read_ahead}K", *options)
+    mounts = (ours, lambda: bench.floor(read_ahead=read_ahead))
     ratios = ([], []), ([], [])
     for _ in range(bench.repeat):
         direct = seconds(read, plain)
@@ -49,6 +50,24 @@ def large_array(bench):
             (root, _), (floor_root, _) = cold_and_warm(bench, read, 512)
             line("cold, as root", root, floor_root)
         line("warm", again, floor_again)
+        if bench.knows("--direct-io"):
+            (direct, direct_again), (floor, floor_again) = cold_and_warm(bench, read, 128, "--direct-io", "0")
+            line("cold, with --direct-io 0", direct, floor)
+            line("warm, with --direct-io 0", direct_again, floor_again)
+    return lines
+
+
+@row
+def page_cache(bench):
+    """How much of a large array is a second time in memory once it was copied."""
+    source, lines = bench.big(), []
+    for name, options in (("", ()), (" with --direct-io 0", ("--direct-io", "0"))):
+        with bench.mount(source, *options) as where:
+            path = os.path.join(where, "big")
+            run("cp", path, "/dev/null")
+            cached = subprocess.run(["fincore", "-nbo", "RES", path], check=True, capture_output=True, text=True).stdout
+            share = int(cached) / os.path.getsize(path)
+        lines.append((f"part of an array that the mount has cached after cp{name}", f"{share:.0%}"))
     return lines
 
 
@@ -165,15 +184,18 @@ def small_files(bench):
     count = 10_000
     source, program = bench.small(count, 4096), reader(bench)
     warm(source)
-    rates = ([], []), ([], [])
+    rates = ([], [], []), ([], [], [])
     for _ in range(bench.repeat):
-        for (cold, again), mount in zip(rates, (lambda: bench.mount(source), lambda: bench.floor(count))):
+        for (cold, again, listed), mount in zip(rates, (lambda: bench.mount(source), lambda: bench.floor(count))):
             with mount() as where:
                 cold.append(count / seconds(run, program, where, str(count)))
                 again.append(count / min(seconds(run, program, where, str(count)) for _ in range(3)))
-    (cold, again), (floor_cold, floor_again) = [[f"{median(values) / 1000:.0f}k/s" for values in of] for of in rates]
-    return [("10,000 files of 4 KiB, open + read + close, cold", cold, floor_cold),
-            ("the same, warm", again, floor_again)]
+            with mount() as where:
+                os.listdir(where)
+                listed.append(count / seconds(run, program, where, str(count)))
+    ours, floor = [[f"{median(values) / 1000:.0f}k/s" for values in of] for of in rates]
+    names = ("10,000 files of 4 KiB, open + read + close, cold", "the same, warm", "the same, cold, after a listing")
+    return list(zip(names, ours, floor))
 
 
 def twin(bench, source, count):

@@ -106,12 +106,15 @@ def random_records(bench):
         out = subprocess.run([library, source, "64", "2000000"], check=True, capture_output=True, text=True).stdout
         return float(out.split()[0])
 
-    mapped, cold, again, many, floor_cold, floor_again = [], [], [], [], [], []
+    mapped, cold, again, many, floor_cold, floor_again, listed = [], [], [], [], [], [], []
     for _ in range(3):
         with bench.mount(source) as where:
             mapped.append(through_map(where))
             first, after = opened(os.path.join(where, "records"), "%06d")
             cold.append(first), again.append(after)
+        with bench.mount(source) as where:
+            os.listdir(os.path.join(where, "records"))
+            listed.append(opened(os.path.join(where, "records"), "%06d")[0])
         with bench.floor(count, RECORD) as where:
             first, after = opened(where, "signal %06d")
             floor_cold.append(first), floor_again.append(after)
@@ -119,6 +122,7 @@ def random_records(bench):
     return [("records of 1 KiB, random, data + offsets by np.memmap, warm", rate(median(mapped))),
             ("records/NNN, open + read + close, cold", rate(median(cold)), rate(median(floor_cold))),
             ("the same, warm", rate(median(again)), rate(median(floor_again))),
+            ("the same, cold, after a listing", rate(median(listed))),
             ("library, batches of 64", rate(median(many)))]
 
 

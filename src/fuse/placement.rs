@@ -8,8 +8,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use fuser::Request;
+use parking_lot::{Condvar, Mutex};
 
 use crate::cpus;
 
@@ -20,8 +22,11 @@ const LOOK_EVERY: u32 = 16;
 /// A program that made so many requests in a row was worth following.
 const LONG: u32 = 4096;
 const MAX_NEEDED: u32 = 1 << 14;
+/// After this long a thread receives again, whatever holds up the others.
+const MAX_REST: Duration = Duration::from_millis(10);
 
 static PROGRAMS: Programs = Programs::new();
+static RESTING: Resting = Resting::new();
 
 thread_local! {
     static PLACE: RefCell<Placement> = const { RefCell::new(Placement::new()) };
@@ -31,12 +36,13 @@ thread_local! {
 pub struct Answering {
     program: u32,
     size: u32,
+    receivers: u32,
 }
 
 impl Answering {
-    /// A request for `size` bytes, 0 for what is not a read.
-    pub fn new(request: &Request, size: u32) -> Answering {
-        Answering { program: request.pid(), size }
+    /// A request for `size` bytes, 0 for what is not a read, answered by one of so many receiving threads.
+    pub fn new(request: &Request, size: u32, receivers: u32) -> Answering {
+        Answering { program: request.pid(), size, receivers }
     }
 }
 
@@ -45,7 +51,7 @@ impl Drop for Answering {
         // Process 0 is the kernel itself, or one that is not seen from here.
         let is_small = self.program != 0 && self.size <= MAX_SMALL;
         PLACE.with_borrow_mut(|place| match is_small {
-            true => place.answered(self.program, PROGRAMS.asked(self.program)),
+            true => place.answered(self.program, PROGRAMS.asked(self.program), self.receivers),
             false => place.leave(),
         });
     }
@@ -69,8 +75,38 @@ impl Programs {
             true => self.changes.load(Ordering::Relaxed),
             false => {
                 self.last.store(program, Ordering::Relaxed);
+                RESTING.end();
                 self.changes.fetch_add(1, Ordering::Relaxed) + 1
             }
+        }
+    }
+}
+
+/// Receiving threads that leave the only program to the last of them: the kernel gives requests to threads in turn, and
+/// two that take turns answer later than one.
+struct Resting {
+    count: Mutex<u32>,
+    ended: Condvar,
+}
+
+impl Resting {
+    const fn new() -> Resting {
+        Resting { count: Mutex::new(0), ended: Condvar::new() }
+    }
+
+    /// Rests unless all other threads do.
+    fn rest(&self, receivers: u32) {
+        let mut count = self.count.lock();
+        if *count + 1 < receivers {
+            *count += 1;
+            self.ended.wait_for(&mut count, MAX_REST);
+            *count -= 1;
+        }
+    }
+
+    fn end(&self) {
+        if *self.count.lock() > 0 {
+            self.ended.notify_all();
         }
     }
 }
@@ -92,7 +128,7 @@ impl Placement {
         Placement { answered: 0, changes: 0, needed: LOOK_EVERY, kept_to: None, watched: None }
     }
 
-    fn answered(&mut self, program: u32, changes: u32) {
+    fn answered(&mut self, program: u32, changes: u32, receivers: u32) {
         if self.changes != changes {
             self.be_patient();
             self.leave();
@@ -100,9 +136,12 @@ impl Placement {
         }
         self.answered = self.answered.saturating_add(1);
         if self.answered < self.needed
-            || self.answered % LOOK_EVERY != 0
+            || !self.answered.is_multiple_of(LOOK_EVERY)
             || cpus::all().is_none_or(|all| all.count() < 2)
         {
+            if self.kept_to.is_some() {
+                RESTING.rest(receivers);
+            }
             return;
         }
         if self.watched.is_none() {
@@ -127,6 +166,7 @@ impl Placement {
     fn leave(&mut self) {
         if self.kept_to.take().is_some() {
             cpus::release();
+            RESTING.end();
         }
         (self.watched, self.answered) = (None, 0);
     }
@@ -176,16 +216,16 @@ mod tests {
         let worker = std::thread::spawn(move || {
             let program = rustix::thread::gettid().as_raw_nonzero().get() as u32;
             // Itself, which is where it is.
-            let answer = |program| drop(Answering { program, size: 4096 });
+            let answer = |program| drop(Answering { program, size: 4096, receivers: 1 });
             (0..LOOK_EVERY).for_each(|_| answer(program));
             let kept = cpus::count();
-            drop(Answering { program, size: 1 << 20 });
+            drop(Answering { program, size: 1 << 20, receivers: 1 });
             (kept, cpus::count())
         });
         assert_eq!(worker.join().unwrap(), (1, all));
         // A program that is not there, and the kernel's own requests, change nothing.
         for program in [u32::MAX, 0] {
-            (0..LOOK_EVERY).for_each(|_| drop(Answering { program, size: 1 }));
+            (0..LOOK_EVERY).for_each(|_| drop(Answering { program, size: 1, receivers: 1 }));
         }
         assert_eq!(cpus::count(), all);
     }
