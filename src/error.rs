@@ -82,7 +82,7 @@ pub(crate) fn counted(count: impl fmt::Display, noun: &str) -> String {
 
 /// Has a path a scheme, as in `https://host/x` or, once it is absolute, `/work/https:/host/x`?
 fn is_url(path: &Path) -> bool {
-    let schemes = ["http:", "https:", "s3:", "gs:", "ftp:", "sftp:", "file:"];
+    let schemes = ["abfs:", "abfss:", "adl:", "file:", "ftp:", "gcs:", "hdfs:", "s3a:", "sftp:", "webdav:"];
     path.components().any(|part| schemes.iter().any(|scheme| part.as_os_str() == *scheme))
 }
 
@@ -189,7 +189,8 @@ impl fmt::Display for Error {
             Error::Usage(what) | Error::Fuse(what) | Error::Other(what) => f.write_str(what),
             Error::Open { file, .. } if is_url(file) => write!(
                 f,
-                "{}: URLs cannot be opened: download the file, or mount the remote directory first (rclone mount, s3fs)",
+                "{}: URLs can be https://, http://, s3://, gs:// or az://: for others, download the file or mount the remote \
+                 directory first (rclone mount)",
                 file.display()
             ),
             Error::Open { file, cause } => write!(f, "{}: cannot be opened: {cause}", file.display()),
@@ -203,9 +204,10 @@ impl fmt::Display for Error {
             Error::Write { place, cause } => write!(f, "{place}: cannot be written: {cause}"),
             Error::Changed { file } => write!(
                 f,
-                "{}: changed on disk since it was opened: nothing more is read from it; reopen it (for a \
-                 mount, unmount and mount again)",
-                file.display()
+                "{}: changed{} since it was opened: nothing more is read from it; reopen it (for a mount, unmount and \
+                 mount again)",
+                file.display(),
+                if file.to_string_lossy().contains("://") { "" } else { " on disk" }
             ),
             Error::NoDataset { file, name, near } => {
                 write!(f, "{}: has no dataset {:?}", file.display(), shortened(name))?;

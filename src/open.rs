@@ -13,7 +13,7 @@ use crate::fs::{FileSystem, Owner};
 use crate::fuse::{Behaviour, Fuse};
 use crate::mirror::{self, Filter, Mirror, Union};
 use crate::mount::{Config, Opened};
-use crate::source::{FileSource, Source};
+use crate::source::{self, FileSource};
 use crate::tree::{ROOT, Tree};
 use crate::view::{self, Overlay};
 use crate::{Error, Result};
@@ -37,6 +37,10 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let engine = Arc::new(engine(config));
     let root = match config.sources.as_slice() {
         [path] => one(path, config, &engine)?,
+        several if several.iter().any(|path| source::url(path).is_some()) && !make_one(several, config)? => {
+            let problem = "a URL is mounted by itself, or with the other files of its container: leave out the other sources";
+            return Err(Error::Usage(problem.into()));
+        }
         _ if config.showing.union => union(config, &engine)?,
         files if make_one(files, config)? => container(files, config, &engine)?,
         _ => several(config, &engine)?,
@@ -94,19 +98,20 @@ fn make_one(files: &[PathBuf], config: &Config) -> Result<bool> {
     if files.iter().any(|file| file.is_dir()) {
         return Ok(false);
     }
-    let open = |file: &PathBuf| Ok(Arc::new(FileSource::open(file)?) as Arc<dyn Source>);
-    format::are_one(&files.iter().map(open).collect::<Result<Vec<_>>>()?, &config.showing.formats)
+    format::are_one(
+        &files.iter().map(|file| source::open(file)).collect::<Result<Vec<_>>>()?,
+        &config.showing.formats,
+    )
 }
 
 /// Of one file, or of several that make one container.
 fn container(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result<Root> {
-    let sources = files.iter().map(|file| FileSource::open(file).map(Arc::new));
-    let sources = sources.collect::<Result<Vec<_>>>()?;
+    let sources = files.iter().map(|file| source::open(file)).collect::<Result<Vec<_>>>()?;
     let Some((first, others)) = sources.split_first() else { return Err(Error::NotFound) };
     let modified = sources.iter().map(|source| source.modified()).max().unwrap_or(SystemTime::UNIX_EPOCH);
     let stored = sources.iter().map(|source| source.len()).sum();
     let mode = sources.iter().fold(first.mode(), |mode, source| mode & source.mode());
-    let others = others.iter().map(|source| source.clone() as Arc<dyn Source>).collect();
+    let others = others.to_vec();
     let options = formats(config);
     let context = Context { others, options, ..Context::new(first.clone(), engine.clone()) };
     let tree = format::open(context)?.into_tree()?;

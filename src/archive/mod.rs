@@ -30,7 +30,7 @@ use crate::codec::Engine;
 use crate::content::Content;
 use crate::error::Place;
 use crate::format::{self, Container, Context, Options, Parts};
-use crate::source::{FileSource, Source};
+use crate::source::{self, Source};
 use crate::tree::{
     Abilities, Arena, Builder, Datasets, Derived, Description, Link, Names, Rewrite, naming, nearest,
 };
@@ -63,9 +63,9 @@ const CACHE: u64 = 32 << 20;
 /// ```
 pub struct Archive {
     path: PathBuf,
-    source: Arc<FileSource>,
+    source: Arc<dyn Source>,
     /// Further files, if it has several.
-    others: Vec<Arc<FileSource>>,
+    others: Vec<Arc<dyn Source>>,
     format: &'static str,
     names: Arc<dyn Names>,
     datasets: Arc<dyn Datasets>,
@@ -82,9 +82,9 @@ pub struct Archive {
     hasher: DefaultHashBuilder,
 }
 
-fn context(source: &Arc<FileSource>, others: &[Arc<FileSource>], options: &Options) -> Context {
+fn context(source: &Arc<dyn Source>, others: &[Arc<dyn Source>], options: &Options) -> Context {
     Context {
-        others: others.iter().map(|source| source.clone() as Arc<dyn Source>).collect(),
+        others: others.to_vec(),
         options: options.clone(),
         ..Context::new(source.clone(), Arc::new(Engine::new(CACHE)))
     }
@@ -141,7 +141,7 @@ impl Archive {
     /// # Errors
     /// As [`Archive::open`], and [`Error::Usage`] if the files are not one container.
     pub fn open_files<P: AsRef<Path>>(paths: &[P], options: Options) -> Result<Archive> {
-        let mut sources = paths.iter().map(|path| FileSource::open(path.as_ref()).map(Arc::new));
+        let mut sources = paths.iter().map(|path| source::open(path.as_ref()));
         let source = sources.next().ok_or_else(|| Error::Usage("no file was named".into()))??;
         let others = sources.collect::<Result<Vec<_>>>()?;
         let container = format::open(context(&source, &others, &options))?;
@@ -393,7 +393,7 @@ impl Archive {
     fn file_ids(&self) -> HashSet<(u64, u64)> {
         let named = self.abilities().provenance.map_or(Vec::new(), |provenance| provenance.files());
         let there = named.iter().filter_map(|path| fs::metadata(path).ok());
-        let opened = self.sources().map(|source| source.file_id());
+        let opened = self.sources().filter_map(|source| source.file_id());
         opened.chain(there.map(|meta| (meta.dev(), meta.ino()))).collect()
     }
 
@@ -417,7 +417,7 @@ impl Archive {
         self.abilities().placement.map_or(&[], |placement| placement.links())
     }
 
-    fn sources(&self) -> impl Iterator<Item = &Arc<FileSource>> {
+    fn sources(&self) -> impl Iterator<Item = &Arc<dyn Source>> {
         [&self.source].into_iter().chain(&self.others)
     }
 

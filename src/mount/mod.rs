@@ -22,6 +22,7 @@ mod signals;
 mod unmount;
 mod unmount_command;
 
+use crate::source;
 use crate::{Error, Result, report};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -85,10 +86,10 @@ fn place(config: &Config) -> Result<Mountpoint> {
     mountpoint::choose(config)
 }
 
-/// A mistyped name should be reported before any problem with the mountpoint.
+/// A mistyped name should be reported before any problem with the mountpoint. Of a URL that is found when it is opened.
 fn source_exists(config: &Config) -> Result<()> {
     let exists = |path: &PathBuf| fs::metadata(path).map(drop).map_err(|cause| Error::open(path, cause));
-    config.sources.iter().try_for_each(exists)
+    config.sources.iter().filter(|path| source::url(path).is_none()).try_for_each(exists)
 }
 
 fn foreground<F: fuser::Filesystem>(

@@ -4,6 +4,7 @@
 
 use super::config::Config;
 use super::mountinfo::{self, Entry};
+use crate::source::without_secrets;
 use crate::{Error, Result};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -74,6 +75,8 @@ pub fn outside_of_sources(config: &Config, path: &Path) -> Result<()> {
 
 /// The file's name without its extension, or the directory's name, in the current directory.
 fn derived(source: &Path) -> Result<PathBuf> {
+    let source = without_secrets(source);
+    let source = source.as_path();
     let name = if source.is_dir() { source.file_name().map(OsStr::new) } else { source.file_stem() };
     let name = name.map(PathBuf::from).unwrap_or_default();
     let is_source = std::path::absolute(&name).is_ok_and(|path| path == source);

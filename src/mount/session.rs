@@ -9,6 +9,7 @@ use super::registry::{self, Registration};
 use super::signals::{self, Event};
 use super::unmount::unmount;
 use super::{Opened, preflight, read_ahead};
+use crate::source::without_secrets;
 use crate::{Error, Result};
 use fuser::{MountOption, Session, SessionACL};
 use std::mem::{self, ManuallyDrop};
@@ -155,7 +156,10 @@ fn fuser_config(config: &Config) -> fuser::Config {
 
 /// fusermount3 reads a list, in which a comma must be escaped; mount(2) takes the name as it is.
 fn fsname(config: &Config, by_fusermount: bool) -> String {
-    let name = config.fsname.clone().unwrap_or_else(|| config.source().to_string_lossy().into_owned());
+    let name = config
+        .fsname
+        .clone()
+        .unwrap_or_else(|| without_secrets(config.source()).to_string_lossy().into_owned());
     if by_fusermount { name.replace('\\', "\\\\").replace(',', "\\,") } else { name }
 }
 
@@ -163,7 +167,7 @@ fn warn_about_permissions<F>(config: &Config, opened: &Opened<F>) {
     if config.allow_other && opened.mode & 0o004 == 0 && config.umask & 0o004 == 0 {
         log::warn!(
             "{}: others may not read this file (mode {:03o}), but with allow_other they can read what is in it",
-            config.source().display(),
+            without_secrets(config.source()).display(),
             opened.mode & 0o777
         );
     }

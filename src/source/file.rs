@@ -107,11 +107,6 @@ impl FileSource {
         &self.file
     }
 
-    /// The permission bits of the file when it was opened.
-    pub fn mode(&self) -> u32 {
-        self.mode
-    }
-
     /// Marks the file as changed; the first to notice says so in the log.
     fn mark_changed(&self) -> Error {
         let error = Error::Changed { file: self.path.clone() };
@@ -157,6 +152,14 @@ impl Source for FileSource {
 
     fn modified(&self) -> SystemTime {
         self.modified
+    }
+
+    fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    fn file_id(&self) -> Option<(u64, u64)> {
+        Some(self.file_id)
     }
 
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {

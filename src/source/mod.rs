@@ -6,10 +6,13 @@
 
 mod file;
 pub mod interruptible;
+mod location;
 mod mapped;
 #[cfg(test)]
 pub mod memory;
 mod named;
+#[cfg(feature = "remote")]
+mod remote;
 mod resolve;
 
 use std::fs::File;
@@ -18,6 +21,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 pub use file::FileSource;
+pub use location::{open, url, without_secrets};
 pub use mapped::Mapped;
 pub use named::{Named, OpenFiles, Policy, Seen, Siblings};
 pub use resolve::resolve;
@@ -62,6 +66,16 @@ pub trait Source: Send + Sync {
     /// kernel's business alone, see [`Mapped`].
     fn map(&self, range: Range<u64>) -> Option<Mapped> {
         let _ = range;
+        None
+    }
+
+    /// The permission bits of the file when it was opened.
+    fn mode(&self) -> u32 {
+        0o444
+    }
+
+    /// Device and inode number of a file.
+    fn file_id(&self) -> Option<(u64, u64)> {
         None
     }
 

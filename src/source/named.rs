@@ -16,7 +16,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use rustix::fs::FileType;
 
-use super::{FileSource, Mapped, Source, resolve};
+use super::{FileSource, Mapped, Source, resolve, url};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -76,6 +76,9 @@ impl Siblings {
         let refused = |problem: &str| Err(io::Error::other(problem));
         if name.as_os_str().is_empty() {
             return refused("the path is empty");
+        }
+        if url(&self.container).is_some() {
+            return refused("a container at a URL cannot name other files: download both");
         }
         let root = self.root()?;
         let target = resolve(&root.join(name), self.policy.mountpoint.as_deref())?;

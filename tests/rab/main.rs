@@ -28,6 +28,7 @@ mod pack;
 mod panics;
 mod rawarray;
 mod refs;
+mod remote;
 mod rm;
 mod safetensors;
 mod set;

@@ -149,6 +149,9 @@ fn index_directory(given: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsS
 /// Makes a path absolute, because the daemon changes its working directory. Resolves links in the directory, but keeps
 /// the file's own name even if that is a symbolic link.
 fn absolute(path: &Path) -> Result<PathBuf> {
+    if crate::source::url(path).is_some() {
+        return Ok(path.to_owned());
+    }
     let absolute = std::path::absolute(path).map_err(|cause| Error::open(path, cause))?;
     let directory = absolute.parent().and_then(|parent| parent.canonicalize().ok());
     Ok(match (directory, absolute.file_name()) {

@@ -1,0 +1,71 @@
+//! Where a container is: a path, or the URL of an object. What exists as a file is one, whatever its name.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{FileSource, Source};
+use crate::Result;
+
+/// Beginnings of URLs that can be opened.
+const SCHEMES: [&str; 5] = ["https://", "http://", "s3://", "gs://", "az://"];
+
+/// The URL that a path is, if it is one.
+pub fn url(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let has_scheme = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
+    (cfg!(feature = "remote") && has_scheme && !path.exists()).then_some(text)
+}
+
+/// A URL without what may be secret: name and password, and the signature in its query.
+pub fn shown(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    if !scheme.starts_with("http") {
+        return url.to_owned();
+    }
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
+/// What messages and the mount table call it.
+pub fn without_secrets(path: &Path) -> PathBuf {
+    url(path).map_or_else(|| path.to_owned(), |url| shown(url).into())
+}
+
+/// Opens a file or an object.
+///
+/// # Errors
+/// As [`FileSource::open`].
+pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
+    #[cfg(feature = "remote")]
+    if let Some(url) = url(path) {
+        return Ok(Arc::new(super::remote::RemoteSource::open(url)?));
+    }
+    Ok(Arc::new(FileSource::open(path)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        for (url, want) in [
+            ("https://user:secret@host:81/a/b.rab?X-Amz-Signature=secret#x", "https://host:81/a/b.rab"),
+            ("https://host?secret", "https://host"),
+            ("http://host/a@b.rab", "http://host/a@b.rab"),
+            ("s3://bucket/a?b.rab", "s3://bucket/a?b.rab"),
+        ] {
+            assert_eq!(shown(url), want);
+        }
+    }
+
+    #[test]
+    fn what_is_a_url() {
+        assert_eq!(url(Path::new("s3://bucket/x.rab")), Some("s3://bucket/x.rab"));
+        for path in ["x.rab", "/s3://x", "ftp://host/x", "s3:/bucket/x"] {
+            assert_eq!(url(Path::new(path)), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Objects in stores and on web servers as sources: `https://`, `http://`, `s3://`, `gs://` and `az://`. The first
+//! request brings the length, the version and the first bytes together. Everything is read in blocks ([`blocks`]), and
+//! every later request names the version, so that bytes of two versions never meet.
+//!
+//! Requests run in a runtime of their own ([`runtime`]), which is started with the first URL: no other room knows of
+//! futures.
+
+mod blocks;
+mod object;
+mod runtime;
+mod store;
+mod web;
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use self::blocks::Blocks;
+use self::object::{Failure, Object};
+use super::Source;
+use super::location::shown;
+use crate::{Error, Result};
+
+pub struct RemoteSource {
+    /// The URL as messages show it.
+    path: PathBuf,
+    len: u64,
+    modified: SystemTime,
+    blocks: Blocks,
+    changed: Arc<AtomicBool>,
+}
+
+impl RemoteSource {
+    /// Opens an object with one request.
+    ///
+    /// # Errors
+    /// [`Error::Open`] says whether it is missing, refused or unreachable.
+    pub fn open(url: &str) -> Result<RemoteSource> {
+        let path = PathBuf::from(shown(url));
+        let failed = |failure: Failure| Error::open(&path, failure.into());
+        let object = runtime::enter(|| object(url)).map_err(failed)?;
+        let first = runtime::wait(object.get(0..blocks::BLOCK, None)).map_err(failed)?;
+        let changed = Arc::new(AtomicBool::new(false));
+        Ok(RemoteSource {
+            len: first.len,
+            modified: first.modified.unwrap_or(SystemTime::UNIX_EPOCH),
+            blocks: Blocks::new(object, first),
+            path,
+            changed,
+        })
+    }
+
+    fn failed(&self, failure: Failure, offset: u64) -> Error {
+        match failure {
+            Failure::Changed => {
+                let error = Error::Changed { file: self.path.clone() };
+                if !self.changed.swap(true, Ordering::Relaxed) {
+                    log::error!("{error}");
+                }
+                error
+            }
+            other => Error::read(self.place().at(offset), other.into()),
+        }
+    }
+}
+
+fn object(url: &str) -> Result<Arc<dyn Object>, Failure> {
+    match url.split_once("://").map(|(scheme, _)| scheme) {
+        Some("http" | "https") => Ok(Arc::new(web::Page::new(url)?)),
+        _ => Ok(Arc::new(store::Stored::new(url)?)),
+    }
+}
+
+impl Source for RemoteSource {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let end = offset.checked_add(buf.len() as u64).filter(|end| *end <= self.len);
+        if end.is_none() {
+            return Err(Error::read(self.place().at(offset), io::ErrorKind::UnexpectedEof.into()));
+        }
+        self.blocks.read(buf, offset).map_err(|failure| self.failed(failure, offset))
+    }
+
+    /// Each request is answered in the version that was opened, or not at all.
+    fn check(&self) -> Result<()> {
+        match self.changed.load(Ordering::Relaxed) {
+            true => Err(Error::Changed { file: self.path.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    fn is_cached(&self, range: &Range<u64>) -> bool {
+        self.blocks.are_here(range)
+    }
+
+    fn read_if_cached(&self, buf: &mut [u8], offset: u64) -> Result<bool> {
+        if !self.blocks.are_here(&(offset..offset.saturating_add(buf.len() as u64))) {
+            return Ok(false);
+        }
+        self.read_exact_at(buf, offset).map(|()| true)
+    }
+
+    fn will_need(&self, range: Range<u64>) {
+        self.blocks.will_need(range);
+    }
+}

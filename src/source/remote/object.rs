@@ -1,0 +1,67 @@
+//! What a store is asked for: ranges of one object.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::ops::Range;
+use std::pin::Pin;
+use std::time::SystemTime;
+
+/// The answer to a request.
+pub type Answer = Pin<Box<dyn Future<Output = Result<Part, Failure>> + Send>>;
+
+pub trait Object: Send + Sync {
+    /// A range of the object, at most up to its end. With a `version` it is the object of that version, or
+    /// [`Failure::Changed`].
+    fn get(&self, range: Range<u64>, version: Option<&str>) -> Answer;
+}
+
+/// Some bytes of an object, from the beginning of the range that was asked for.
+pub struct Part {
+    pub bytes: Vec<u8>,
+    /// Bytes of the whole object.
+    pub len: u64,
+    /// Its entity tag (RFC 9110, section 8.8.3), with quotes.
+    pub version: Option<String>,
+    pub modified: Option<SystemTime>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Failure {
+    Missing,
+    /// With what the store says.
+    Refused(String),
+    /// The object is not the one that was opened.
+    Changed,
+    /// The server sends whole objects only.
+    NoRanges,
+    TimedOut,
+    Other(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Missing => f.write_str("no such object"),
+            Failure::Refused(why) => write!(f, "access is refused: {why}"),
+            Failure::Changed => f.write_str("it was replaced while it was read"),
+            Failure::NoRanges => {
+                f.write_str("the server does not send parts of files (HTTP ranges): download the file first")
+            }
+            Failure::TimedOut => f.write_str("the server did not answer within 60 seconds"),
+            Failure::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> io::Error {
+        let kind = match failure {
+            Failure::Missing => io::ErrorKind::NotFound,
+            Failure::Refused(_) => io::ErrorKind::PermissionDenied,
+            Failure::TimedOut => return io::Error::from_raw_os_error(libc::ETIMEDOUT),
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, failure.to_string())
+    }
+}

@@ -1,0 +1,165 @@
+//! Files on web servers, by HTTP ranges (RFC 9110, section 14).
+
+use std::ops::Range;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_MATCH, LAST_MODIFIED, RANGE,
+};
+use reqwest::{Client, Response, StatusCode, Url};
+
+use super::object::{Answer, Failure, Object, Part};
+
+/// How many times a request is sent.
+const TRIES: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// For all tries of a request together.
+const PATIENCE: Duration = Duration::from_secs(60);
+const CONNECT: Duration = Duration::from_secs(3);
+/// Between two pieces of an answer.
+const SILENCE: Duration = Duration::from_secs(10);
+
+pub struct Page {
+    client: Client,
+    url: Url,
+}
+
+impl Page {
+    pub fn new(url: &str) -> Result<Page, Failure> {
+        let url = Url::parse(url).map_err(|cause| Failure::Other(format!("it is no URL: {cause}")))?;
+        // Where it redirects to does not learn of a signature in this URL.
+        let client = Client::builder().referer(false).connect_timeout(CONNECT).read_timeout(SILENCE);
+        let client = client.user_agent(concat!("rab-mount/", env!("CARGO_PKG_VERSION"))).build();
+        Ok(Page { client: client.map_err(|cause| Failure::Other(described(&cause)))?, url })
+    }
+}
+
+impl Object for Page {
+    fn get(&self, range: Range<u64>, version: Option<&str>) -> Answer {
+        let (client, url, version) = (self.client.clone(), self.url.clone(), version.map(str::to_owned));
+        Box::pin(async move {
+            let all = tries(&client, &url, &range, version.as_deref());
+            tokio::time::timeout(PATIENCE, all).await.unwrap_or(Err(Failure::TimedOut))
+        })
+    }
+}
+
+/// Whether it may be different the next time.
+enum Outcome {
+    Failed(Failure),
+    TryAgain(Failure),
+}
+
+async fn tries(
+    client: &Client,
+    url: &Url,
+    range: &Range<u64>,
+    version: Option<&str>,
+) -> Result<Part, Failure> {
+    let mut pause = FIRST_PAUSE;
+    let mut left = TRIES;
+    loop {
+        left -= 1;
+        match once(client, url, range, version).await {
+            Ok(part) => return Ok(part),
+            Err(Outcome::TryAgain(failure)) if left > 0 => {
+                log::debug!("{}: tried again: {failure}", url.path())
+            }
+            Err(Outcome::Failed(failure) | Outcome::TryAgain(failure)) => return Err(failure),
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 3;
+    }
+}
+
+async fn once(
+    client: &Client,
+    url: &Url,
+    range: &Range<u64>,
+    version: Option<&str>,
+) -> Result<Part, Outcome> {
+    let wanted = format!("bytes={}-{}", range.start, range.end.saturating_sub(1));
+    // What a server compresses on its way has other offsets.
+    let mut request = client.get(url.clone()).header(RANGE, wanted).header(ACCEPT_ENCODING, "identity");
+    // A weak tag never matches (RFC 9110, section 13.1.1); it is compared with the answer's below.
+    if let Some(strong) = version.filter(|tag| !tag.starts_with("W/")) {
+        request = request.header(IF_MATCH, strong);
+    }
+    let answer =
+        request.send().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
+    let part = of_head(&answer, range.start)?;
+    if version.is_some() && part.version.as_deref() != version {
+        return Err(Outcome::Failed(Failure::Changed));
+    }
+    let expected = range.end.min(part.len).saturating_sub(range.start);
+    let bytes = answer.bytes().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
+    match bytes.len() as u64 == expected {
+        true => Ok(Part { bytes: bytes.into(), ..part }),
+        false => Err(Outcome::TryAgain(Failure::Other(format!(
+            "the server sent {} bytes where {expected} were asked for",
+            bytes.len()
+        )))),
+    }
+}
+
+/// What an answer says of the object, before its bytes.
+fn of_head(answer: &Response, start: u64) -> Result<Part, Outcome> {
+    let status = answer.status();
+    let failed = |failure| Err(Outcome::Failed(failure));
+    let text = |name: HeaderName| answer.headers().get(name)?.to_str().ok().map(str::to_owned);
+    let part =
+        |len| Part { bytes: Vec::new(), len, version: text(ETAG), modified: modified(answer.headers()) };
+    match status {
+        StatusCode::PARTIAL_CONTENT => match text(CONTENT_RANGE).as_deref().and_then(content_range) {
+            Some((from, len)) if from == start => Ok(part(len)),
+            _ => failed(Failure::Other("the server sent another range than it was asked for".into())),
+        },
+        StatusCode::OK if answer.content_length() == Some(0) => Ok(part(0)),
+        StatusCode::OK => failed(Failure::NoRanges),
+        // Not even the first byte: it is empty.
+        StatusCode::RANGE_NOT_SATISFIABLE if start == 0 => Ok(part(0)),
+        StatusCode::RANGE_NOT_SATISFIABLE | StatusCode::PRECONDITION_FAILED => failed(Failure::Changed),
+        StatusCode::NOT_FOUND | StatusCode::GONE => failed(Failure::Missing),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => failed(Failure::Refused(status.to_string())),
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+            Err(Outcome::TryAgain(Failure::Other(status.to_string())))
+        }
+        _ if status.is_server_error() => Err(Outcome::TryAgain(Failure::Other(status.to_string()))),
+        _ => failed(Failure::Other(format!("the server answers {status}"))),
+    }
+}
+
+/// The first byte and the length of the whole, of `bytes 0-99/1000`.
+fn content_range(text: &str) -> Option<(u64, u64)> {
+    let (range, len) = text.strip_prefix("bytes ")?.split_once('/')?;
+    Some((range.split_once('-')?.0.parse().ok()?, len.parse().ok()?))
+}
+
+fn modified(headers: &HeaderMap) -> Option<SystemTime> {
+    httpdate::parse_http_date(headers.get(LAST_MODIFIED)?.to_str().ok()?).ok()
+}
+
+/// The last cause, which says what happened; the others repeat the URL, with whatever secret it has.
+fn described(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    match error.url().and_then(Url::host_str) {
+        Some(host) if error.is_connect() => format!("no connection to {host}: {cause}"),
+        _ => cause.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::content_range;
+
+    #[test]
+    fn ranges_of_answers() {
+        assert_eq!(content_range("bytes 0-99/1000"), Some((0, 1000)));
+        for other in ["bytes */1000", "bytes 0-99/*", "0-99/1000", "bytes 0/1", ""] {
+            assert_eq!(content_range(other), None, "{other}");
+        }
+    }
+}

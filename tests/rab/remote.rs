@@ -1,0 +1,246 @@
+//! Containers on web servers and in object stores, by real servers: nginx, moto (S3), Python's http.server, and one with
+//! faults (tests/python/store.py).
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::kit::*;
+use crate::{RAB, rab};
+
+/// A server that ends with the test.
+struct Server {
+    process: Child,
+    port: u16,
+    _dir: TempDir,
+    log: PathBuf,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = kill(nix::unistd::Pid::from_raw(self.process.id() as i32), Signal::SIGTERM);
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    fn start(make: impl FnOnce(u16, &Path) -> Command) -> Server {
+        let dir = scratch();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = make(port, dir.path());
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let process = process
+            .unwrap_or_else(|cause| panic!("{command:?}: {cause}: run scripts/test, which installs it"));
+        let log = dir.path().join("access");
+        let server = Server { process, port, _dir: dir, log };
+        eventually("the server answers", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        server
+    }
+
+    /// nginx with the files of a directory.
+    fn nginx(files: &Path) -> Server {
+        Server::start(|port, dir| {
+            let user = if nix::unistd::geteuid().is_root() { "user root;" } else { "" };
+            let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+            let places =
+                places.map(|name| format!("{name}_temp_path {};", dir.join(name).display())).concat();
+            let config = format!(
+                "{user} daemon off; worker_processes 1; pid {dir}/pid; error_log {dir}/errors;\n\
+                 events {{ worker_connections 64; }}\n\
+                 http {{ access_log {dir}/access; {places} server {{ listen 127.0.0.1:{port}; root {files}; }} }}\n",
+                dir = dir.display(),
+                files = files.display()
+            );
+            std::fs::write(dir.join("config"), config).unwrap();
+            let mut command = Command::new("nginx");
+            command.arg("-e").arg(dir.join("errors")).arg("-c").arg(dir.join("config"));
+            command
+        })
+    }
+
+    fn python(arguments: impl FnOnce(u16) -> Vec<String>) -> Server {
+        Server::start(|port, _| {
+            let mut command = Command::new(interpreter());
+            command.args(arguments(port)).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/rab"));
+            command
+        })
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    /// The requests so far.
+    fn requests(&self) -> usize {
+        std::fs::read_to_string(&self.log).unwrap_or_default().lines().count()
+    }
+}
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+#[test]
+fn verbs_give_what_they_give_of_files() {
+    let server = Server::nginx(&samples());
+    for sample in
+        ["rab/readme.rab", "rab/gzip.rab", "rab/types.rab", "npz", "safetensors", "rawarray", "awkward"]
+    {
+        let path = samples().join(sample);
+        let files = match path.is_dir() {
+            false => vec![sample.to_owned()],
+            true => names(&path).into_iter().map(|name| format!("{sample}/{name}")).collect(),
+        };
+        for file in files.iter().filter(|file| samples().join(file).is_file()) {
+            let (path, url) = (samples().join(file).display().to_string(), server.url(file));
+            for verb in [&["ls", "-l"][..], &["info", "--json"], &["verify"], &["cat"]] {
+                let (local, remote) = (
+                    rab(&[verb, &[&path]].concat().iter().map(|a| a as _).collect::<Vec<_>>()),
+                    rab(&[verb, &[&url]].concat().iter().map(|a| a as _).collect::<Vec<_>>()),
+                );
+                let as_local = |text: &str| text.replace(&url, &path);
+                assert_eq!(local.code, remote.code, "{verb:?} {url}: {local:?} {remote:?}");
+                assert_eq!(local.out, as_local(&remote.out), "{verb:?} {url}");
+                assert_eq!(local.err, as_local(&remote.err), "{verb:?} {url}");
+            }
+        }
+    }
+}
+
+#[test]
+fn opening_takes_one_request() {
+    let server = Server::nginx(&samples());
+    for file in ["rab/readme.rab", "rab/types.rab"] {
+        let before = server.requests();
+        assert_eq!(rab(&[&"ls", &server.url(file)]).code, 0);
+        eventually("the request is logged", || server.requests() == before + 1);
+    }
+}
+
+#[test]
+fn a_mounted_url_has_the_bytes_of_the_file() {
+    let dir = scratch();
+    let (file, plain) = (dir.path().join("large.rab"), dir.path().join("plain"));
+    let bytes: Vec<u8> = (0..5_000_001u32).map(|at| (at / 3 % 251) as u8).collect();
+    write_rab(
+        &file,
+        &[bytes_entry("small", 1, 10), bytes_entry("large", 0, bytes.len() as u64)].concat(),
+        &bytes,
+    );
+    std::fs::write(&plain, &bytes).unwrap();
+    let server = Server::nginx(dir.path());
+    let mount = Mount::new(Path::new(&server.url("large.rab?signature=secret")));
+    assert_eq!(mount.read("small").unwrap(), bytes[1..11]);
+    check_any_range(&mount.join("large"), 100);
+    sh(r#"cmp "$1" "$2""#, &[&mount.join("large"), &plain]);
+    // Everything was fetched once.
+    let sent = std::fs::read_to_string(&server.log).unwrap();
+    let sent: usize =
+        sent.lines().map(|line| line.split(' ').nth(9).unwrap().parse::<usize>().unwrap()).sum();
+    assert!(sent < bytes.len() + (2 << 20), "{sent}");
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(table.contains("large.rab") && !table.contains("secret"));
+    assert!(!mount.log().contains("secret"), "{}", mount.log());
+}
+
+#[test]
+fn an_object_that_is_replaced_is_an_error() {
+    let dir = scratch();
+    let file = dir.path().join("large.rab");
+    let write = |byte| write_rab(&file, &bytes_entry("large", 0, 3_000_000), &vec![byte; 3_000_000]);
+    write(1);
+    let server = Server::nginx(dir.path());
+    let mount = Mount::new(Path::new(&server.url("large.rab")));
+    let open = std::fs::File::open(mount.join("large")).unwrap();
+    let mut start = [0; 100];
+    std::os::unix::fs::FileExt::read_exact_at(&open, &mut start, 0).unwrap();
+    assert_eq!(start, [1; 100]);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    write(2);
+    let mut end = [0; 100];
+    let error = std::os::unix::fs::FileExt::read_exact_at(&open, &mut end, 2_900_000).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::EIO));
+    eventually("it is logged", || mount.log().contains("large.rab"));
+    assert_eq!(mount.log().matches("error: ").count(), 1, "{}", mount.log());
+}
+
+#[test]
+fn objects_in_s3() {
+    let server = Server::start(|port, _| {
+        let mut command = Command::new(interpreter().with_file_name("moto_server"));
+        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
+        command
+    });
+    let endpoint = server.url("");
+    let upload = "import sys, boto3\n\
+        from botocore.config import Config\n\
+        s3 = boto3.client('s3', endpoint_url=sys.argv[1], region_name='us-east-1', aws_access_key_id='a',\n\
+        \x20   aws_secret_access_key='b')\n\
+        s3.create_bucket(Bucket='bucket')\n\
+        for key in sys.argv[3:]: s3.upload_file(sys.argv[2], 'bucket', key)\n\
+        s3.put_object(Bucket='bucket', Key='empty.rab', Body=b'')";
+    let keys = ["types.rab", "a folder/é?#%41+&.rab"];
+    python(&[&"-c", &upload, &endpoint, &data("types.rab"), &keys[0], &keys[1]]);
+    let s3 = |arguments: &[&str]| {
+        let mut command = Command::new(RAB);
+        command.args(arguments).env("AWS_ENDPOINT_URL", &endpoint).env("AWS_ACCESS_KEY_ID", "a");
+        run(command.env("AWS_SECRET_ACCESS_KEY", "b").env("AWS_REGION", "us-east-1"))
+    };
+    let want = rab(&[&"ls", &"-l", &data("types.rab")]).out;
+    for key in keys {
+        let outcome = s3(&["ls", "-l", &format!("s3://bucket/{key}")]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (0, want.as_str()), "{outcome:?}");
+    }
+    for (url, code, message) in [
+        ("s3://bucket/none.rab", 10, "no such object"),
+        ("s3://nobucket/none.rab", 10, "no such object"),
+        ("s3://bucket/empty.rab", 11, "it is empty"),
+        ("s3://bucket/", 10, "an object is named s3://BUCKET/KEY"),
+    ] {
+        let outcome = s3(&["ls", url]);
+        assert!(outcome.code == code && outcome.err.contains(message), "{outcome:?}");
+    }
+    let mounted = s3(&["mount", "s3://bucket/types.rab", "--", "sh", "-c", "ls {} | wc -l"]);
+    assert!(mounted.code == 0 && mounted.out.trim().parse::<usize>().unwrap() > 10, "{mounted:?}");
+}
+
+#[test]
+fn a_server_with_faults_costs_time_only() {
+    let dir = scratch();
+    let file = dir.path().join("large.rab");
+    let bytes: Vec<u8> = (0..4_000_000u32).map(|at| (at / 7 % 253) as u8).collect();
+    write_rab(&file, &bytes_entry("large", 0, bytes.len() as u64), &bytes);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/store.py");
+    let path = file.display().to_string();
+    let server = Server::python(|port| vec![script.into(), port.to_string(), path]);
+    let copy = dir.path().join("copy");
+    sh(r#""$1" cat "$2" large > "$3""#, &[&RAB, &server.url("x"), &copy]);
+    assert!(std::fs::read(&copy).unwrap() == bytes);
+    // Each answer is of another version than the first.
+    let outcome = rab(&[&"cat", &server.url("changing"), &"large"]);
+    assert!(outcome.code == 13 || outcome.code == 10 || outcome.code == 12, "{outcome:?}");
+    assert!(outcome.err.contains("changed"), "{outcome:?}");
+}
+
+#[test]
+fn what_cannot_be_opened() {
+    let server = Server::python(|port| {
+        ["-m", "http.server", "-b", "127.0.0.1", &port.to_string()].map(String::from).into()
+    });
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for (url, message) in [
+        (server.url("readme.rab"), "does not send parts of files (HTTP ranges): download the file first"),
+        (server.url("none.rab?token=secret"), "none.rab: cannot be opened: no such object"),
+        (format!("http://127.0.0.1:{closed}/x.rab"), "no connection to 127.0.0.1: "),
+        (format!("https://user:secret@127.0.0.1:{}/x.rab", server.port), "no connection to 127.0.0.1: "),
+        ("http://".into(), "it is no URL: "),
+    ] {
+        let outcome = rab(&[&"ls", &url]);
+        assert!(outcome.code == 10 && outcome.err.contains(message), "{outcome:?}");
+        assert!(!outcome.err.contains("secret"), "{outcome:?}");
+        let outcome = rab(&[&"mount", &url, &"--", &"true"]);
+        assert!(outcome.code == 10 && outcome.err.contains(message), "{outcome:?}");
+    }
+    let outcome = rab(&[&"mount", &server.url("readme.rab"), &data("types.rab"), &"--", &"true"]);
+    assert!(outcome.code != 0, "{outcome:?}");
+}
