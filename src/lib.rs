@@ -28,13 +28,13 @@
 //! | `codec` | decoding with random access, the block cache, the index and the spill on disk |
 //! | `pool` | threads, started as needed |
 //! | `cpus` | on which processors a thread runs |
-//! | `source` | files as sources of bytes, and detection of changes |
+//! | `source` | files, and objects at URLs, as sources of bytes; detection of changes |
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
 //! | [`error`] | the error type that every module uses |
 //!
 //! Modules import only modules further down in this table, and no format depends on another; `tests/house.rs` checks
 //! both. The table is flat because its order is the whole rule. The feature `mount` adds `open`, `mount`, `fuse`, `fs`
-//! and `mirror`.
+//! and `mirror`; the feature `remote` adds URLs.
 //!
 //! Two decisions that are not obvious: `Tree` is a trait with several implementations rather than one data structure,
 //! because ten million records are computed and never stored; and Arrow tables are read by our own code (see

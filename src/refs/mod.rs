@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::codec::Engine;
 use crate::format::{self, Context, Options};
-use crate::source::{FileSource, Source};
+use crate::source::{self, Source};
 use crate::view::Directory;
 use crate::view::zarr::{self, Others, Reference, References};
 use crate::{Error, Result, yaml};
@@ -77,9 +77,8 @@ pub fn write(
 type Opened = (Vec<Arc<dyn Source>>, Directory);
 
 fn opened(path: &Path, and: &[PathBuf], formats: &Options) -> Result<Opened> {
-    let open = |path: &Path| FileSource::open(path).map(|source| Arc::new(source) as Arc<dyn Source>);
-    let source = open(path)?;
-    let others = and.iter().map(|path| open(path)).collect::<Result<Vec<_>>>()?;
+    let source = source::open(path)?;
+    let others = and.iter().map(|path| source::open(path)).collect::<Result<Vec<_>>>()?;
     let engine = Arc::new(Engine::new(CACHE));
     let context =
         Context { options: formats.clone(), others: others.clone(), ..Context::new(source.clone(), engine) };

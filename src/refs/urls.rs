@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Result};
+use crate::{Error, Result, source};
 
 #[derive(Clone)]
 pub struct Urls<'a> {
@@ -56,6 +56,9 @@ fn below(file: &Path, folder: &Path) -> Option<String> {
 }
 
 fn absolute(file: &Path) -> Result<String> {
+    if let Some(url) = source::url(file) {
+        return Ok(url.to_owned());
+    }
     let path = std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file));
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| {

@@ -1,8 +1,13 @@
 //! Where a container is: a path, or the URL of an object. What exists as a file is one, whatever its name.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+#[cfg(feature = "remote")]
+use super::remote;
 use super::{FileSource, Source};
 use crate::Result;
 
@@ -40,9 +45,32 @@ pub fn without_secrets(path: &Path) -> PathBuf {
 pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
     #[cfg(feature = "remote")]
     if let Some(url) = url(path) {
-        return Ok(Arc::new(super::remote::RemoteSource::open(url)?));
+        return Ok(Arc::new(remote::RemoteSource::open(url)?));
     }
     Ok(Arc::new(FileSource::open(path)?))
+}
+
+/// Fails if an object cannot be written: because it exists and `force` is not given, or the store refuses.
+pub fn may_write(url: &str, force: bool) -> io::Result<()> {
+    #[cfg(feature = "remote")]
+    return remote::upload::may_write(url, force);
+    #[cfg(not(feature = "remote"))]
+    return Err(unsupported(url, force));
+}
+
+/// Writes an object of the contents of a file. Without `force` it does not replace another one. Once `stop` is set, it
+/// fails.
+pub fn upload(url: &str, file: &File, force: bool, stop: &AtomicBool) -> io::Result<()> {
+    #[cfg(feature = "remote")]
+    return remote::upload::upload(url, file, force, stop);
+    #[cfg(not(feature = "remote"))]
+    return Err(unsupported(url, (file, force, stop)));
+}
+
+/// Never called, as [`url`] finds no URLs then.
+#[cfg(not(feature = "remote"))]
+fn unsupported<T>(url: &str, _: T) -> io::Error {
+    io::Error::other(format!("{}: this program is built without support for URLs", shown(url)))
 }
 
 #[cfg(test)]

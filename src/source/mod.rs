@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 pub use file::FileSource;
-pub use location::{open, url, without_secrets};
+pub use location::{may_write, open, upload, url, without_secrets};
 pub use mapped::Mapped;
 pub use named::{Named, OpenFiles, Policy, Seen, Siblings};
 pub use resolve::resolve;

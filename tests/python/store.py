@@ -1,5 +1,6 @@
 """A web server with faults: store.py PORT FILE. GET /x is FILE; of its requests some are refused with 503, some answers
-are cut off, and GET /changing has another entity tag each time. GET /count is the number of requests so far."""
+are cut off; GET /changing has another entity tag each time, GET /untagged none, but another time of modification.
+GET /count is the number of requests so far."""
 import http.server
 import sys
 import threading
@@ -27,8 +28,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(503, b"slow down")
         first, last = self.headers["Range"].removeprefix("bytes=").split("-")
         first, last = int(first), min(int(last), len(content) - 1)
-        tag = '"1"' if self.path == "/x" else f'"{number}"'
-        headers = {"Content-Range": f"bytes {first}-{last}/{len(content)}", "ETag": tag}
+        headers = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+        if self.path == "/untagged":
+            headers["Last-Modified"] = self.date_time_string(1_600_000_000 + number)
+        else:
+            headers["ETag"] = '"1"' if self.path == "/x" else f'"{number}"'
         part = content[first:last + 1]
         if self.path == "/x" and number % 5 == 4:
             self.answer(206, part[:len(part) // 2], headers, len(part))

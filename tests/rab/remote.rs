@@ -76,6 +76,10 @@ impl Server {
     }
 }
 
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
@@ -202,6 +206,31 @@ fn objects_in_s3() {
     }
     let mounted = s3(&["mount", "s3://bucket/types.rab", "--", "sh", "-c", "ls {} | wc -l"]);
     assert!(mounted.code == 0 && mounted.out.trim().parse::<usize>().unwrap() > 10, "{mounted:?}");
+
+    // Written in one request, and in parts.
+    let dir = scratch();
+    let large = dir.path().join("large.bin");
+    std::fs::write(&large, (0..40_000_000u32).map(|at| (at / 5 % 241) as u8).collect::<Vec<u8>>()).unwrap();
+    let (large, new) = (path(&large), "s3://bucket/new.rab");
+    for input in [path(&data("readme.rab")), large] {
+        let outcome = s3(&["pack", "--force", new, input]);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
+        let outcome = s3(&["unpack", new, dir.path().join(input.len().to_string()).to_str().unwrap()]);
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        let unpacked = dir.path().join(input.len().to_string()).join(Path::new(input).file_name().unwrap());
+        sh(r#"cmp "$1" "$2""#, &[&unpacked, &input]);
+        let refused = s3(&["pack", new, input]);
+        assert!(
+            refused.code == 1 && refused.err.contains("new.rab: cannot be written: it exists: --force"),
+            "{refused:?}"
+        );
+    }
+    let outcome = s3(&["convert", "s3://bucket/types.rab", "s3://bucket/copy.rab"]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let outcome = s3(&["diff", path(&data("types.rab")), "s3://bucket/copy.rab"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, ""), "{outcome:?}");
+    let refused = s3(&["pack", "s3://nobucket/x.rab", large]);
+    assert!(refused.code == 1 && refused.err.contains("no such bucket"), "{refused:?}");
 }
 
 #[test]
@@ -216,10 +245,11 @@ fn a_server_with_faults_costs_time_only() {
     let copy = dir.path().join("copy");
     sh(r#""$1" cat "$2" large > "$3""#, &[&RAB, &server.url("x"), &copy]);
     assert!(std::fs::read(&copy).unwrap() == bytes);
-    // Each answer is of another version than the first.
-    let outcome = rab(&[&"cat", &server.url("changing"), &"large"]);
-    assert!(outcome.code == 13 || outcome.code == 10 || outcome.code == 12, "{outcome:?}");
-    assert!(outcome.err.contains("changed"), "{outcome:?}");
+    // Each answer is of another version than the first, by its tag or by its time.
+    for name in ["changing", "untagged"] {
+        let outcome = rab(&[&"cat", &server.url(name), &"large"]);
+        assert!(outcome.code == 12 && outcome.err.contains("changed since it was opened"), "{outcome:?}");
+    }
 }
 
 #[test]
@@ -243,4 +273,35 @@ fn what_cannot_be_opened() {
     }
     let outcome = rab(&[&"mount", &server.url("readme.rab"), &data("types.rab"), &"--", &"true"]);
     assert!(outcome.code != 0, "{outcome:?}");
+}
+
+#[test]
+fn what_cannot_be_written_or_edited() {
+    let url = "https://localhost/x.rab";
+    for (arguments, code, message) in [
+        (&["add", url, "x"][..], 2, "https://localhost/x.rab: only files can be edited: download it"),
+        (&["rm", url, "x"], 2, "only files can be edited"),
+        (&["mv", url, "x", "y"], 2, "only files can be edited"),
+        (&["set", url, "x", "--key", "a=1"], 2, "only files can be edited"),
+        (&["pack", url, path(&data("readme.rab"))], 1, "web servers can only be read"),
+        (&["pack", "s3://bucket/x", "--shards=2", "--lines", path(&data("readme.rab"))], 1, "upload that"),
+        (&["pack", "s3://bucket/x.arrow", path(&data("readme.rab"))], 1, "upload that"),
+    ] {
+        let outcome = rab(&arguments.iter().map(|argument| argument as _).collect::<Vec<_>>());
+        assert!(outcome.code == code && outcome.err.contains(message), "{outcome:?}");
+    }
+}
+
+#[test]
+fn references_to_a_url_need_no_other() {
+    let server = Server::nginx(&samples());
+    let dir = scratch();
+    let refs = dir.path().join("refs.json");
+    sh(r#""$1" refs "$2" > "$3""#, &[&RAB, &server.url("rab/readme.rab"), &refs]);
+    let script = "import sys, fsspec\n\
+        store = fsspec.filesystem('reference', fo=sys.argv[1], remote_protocol='http')\n\
+        sys.stdout.buffer.write(store.cat('my second array/0.0'))";
+    let want = dir.path().join("want");
+    sh(r#""$1" cat "$2" 'my second array' > "$3""#, &[&RAB, &data("readme.rab"), &want]);
+    sh(r#""$1" -c "$2" "$3" | cmp - "$4""#, &[&interpreter(), &script, &refs, &want]);
 }

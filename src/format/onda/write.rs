@@ -33,6 +33,7 @@ use crate::codec::zstd_frame;
 use crate::error::Place;
 use crate::format::writer::input::Exactly;
 use crate::format::writer::{NewContent, NewDataset, NewFile, Temporary, directory};
+use crate::source::url;
 use crate::tree::naming;
 use crate::{Error, Result};
 use canonical::{NewTable, SIGNALS};
@@ -55,6 +56,11 @@ pub struct Writer {
 impl Writer {
     pub fn create(path: &Path, force: bool) -> Result<Writer> {
         let failed = |cause| Error::write(Place::file(path), cause);
+        if url(path).is_some() {
+            return Err(failed(io::Error::other(
+                "sample files stand beside an Onda table: write it to a directory, and upload that",
+            )));
+        }
         let stem = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
         let stem =
             stem.ok_or_else(|| failed(io::Error::other("its name is not UTF-8, as paths of Onda are")))?;

@@ -7,15 +7,20 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, fchown};
 use tempfile::{Builder, NamedTempFile, TempPath};
+
+use crate::codec::INTERRUPTED;
+use crate::source::{self, url};
 
 /// Mode of new files, before the umask.
 const MODE: u32 = 0o666;
 
 pub struct Temporary {
     pub file: File,
+    /// A path, or the URL of an object that is uploaded in the end.
     target: PathBuf,
     /// Whether an existing target may be replaced.
     force: bool,
@@ -23,9 +28,15 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Creates one for a target that is a writable regular file or does not exist.
+    /// Creates one for a target that is a writable regular file or object, or does not exist.
     pub fn create(target: &Path, force: bool) -> io::Result<Temporary> {
-        Temporary::beside(resolved(target)?, force)
+        match url(target) {
+            Some(url) => {
+                source::may_write(url, force)?;
+                Temporary::beside(target.to_owned(), force)
+            }
+            None => Temporary::beside(resolved(target)?, force),
+        }
     }
 
     /// Creates another one for the same target.
@@ -50,7 +61,7 @@ impl Temporary {
         &self.target
     }
 
-    /// The directory of the target.
+    /// The directory of the target, or of temporary files for a target that is not on this machine.
     pub fn directory(&self) -> &Path {
         directory(&self.target)
     }
@@ -74,6 +85,9 @@ impl Temporary {
 
     /// Puts the file, which must be synced, in the target's place.
     pub fn replace(self) -> io::Result<()> {
+        if let Some(url) = url(&self.target) {
+            return source::upload(url, &self.file, self.force, &INTERRUPTED);
+        }
         let directory = directory(&self.target);
         let name = match self.name {
             Some(name) => name,
@@ -112,8 +126,12 @@ fn resolved(target: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The directory that a file is in.
+/// The directory that a file is in; for an object, that of temporary files.
 pub fn directory(target: &Path) -> &Path {
+    static OF_OBJECTS: LazyLock<PathBuf> = LazyLock::new(std::env::temp_dir);
+    if url(target).is_some() {
+        return &OF_OBJECTS;
+    }
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

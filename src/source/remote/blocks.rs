@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lru::LruCache;
 use parking_lot::{Condvar, Mutex};
 
-use super::object::{Failure, Object, Part};
+use super::object::{Failure, Object, Part, Version};
 use super::runtime;
 
 /// Bytes of a block.
@@ -31,7 +31,7 @@ static HELD: AtomicU64 = AtomicU64::new(0);
 pub struct Blocks {
     object: Arc<dyn Object>,
     len: u64,
-    version: Option<String>,
+    version: Version,
     state: Mutex<State>,
 }
 
@@ -100,12 +100,12 @@ impl Drop for Block {
 impl Blocks {
     /// Of an object of which the beginning is here.
     pub fn new(object: Arc<dyn Object>, first: Part) -> Blocks {
-        let Part { bytes, len, version, .. } = first;
+        let (version, len) = (first.version(), first.len);
         let state = State { blocks: LruCache::unbounded(), readers: Vec::new() };
         let blocks = Blocks { object, len, version, state: Mutex::new(state) };
         if len > 0 {
             let block = Arc::new(Block::default());
-            block.set(Ok(bytes.into()));
+            block.set(Ok(first.bytes.into()));
             blocks.state.lock().blocks.put(0, block);
         }
         blocks
@@ -191,11 +191,14 @@ impl Blocks {
     fn request(&self, first: u64, run: Vec<Arc<Block>>) {
         let start = first * BLOCK;
         let range = start..(start + run.len() as u64 * BLOCK).min(self.len);
-        let answer = self.object.get(range, self.version.as_deref());
+        let (answer, version) = (self.object.get(range, self.version.tag.as_deref()), self.version.clone());
         // Set whatever happens, as somebody may be waiting.
         let run = Run(run);
         let spawned = runtime::spawn(async move {
             match answer.await {
+                Ok(part) if part.version() != version => {
+                    run.0.iter().for_each(|block| block.set(Err(Failure::Changed)));
+                }
                 Ok(part) => {
                     let pieces = part.bytes.chunks(BLOCK as usize);
                     run.0.iter().zip(pieces).for_each(|(block, bytes)| block.set(Ok(bytes.into())));

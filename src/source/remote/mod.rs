@@ -9,6 +9,7 @@ mod blocks;
 mod object;
 mod runtime;
 mod store;
+pub mod upload;
 mod web;
 
 use std::io;

@@ -11,9 +11,9 @@ use std::time::SystemTime;
 pub type Answer = Pin<Box<dyn Future<Output = Result<Part, Failure>> + Send>>;
 
 pub trait Object: Send + Sync {
-    /// A range of the object, at most up to its end. With a `version` it is the object of that version, or
+    /// A range of the object, at most up to its end. With an entity tag it is the object of that tag, or
     /// [`Failure::Changed`].
-    fn get(&self, range: Range<u64>, version: Option<&str>) -> Answer;
+    fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer;
 }
 
 /// Some bytes of an object, from the beginning of the range that was asked for.
@@ -22,8 +22,23 @@ pub struct Part {
     /// Bytes of the whole object.
     pub len: u64,
     /// Its entity tag (RFC 9110, section 8.8.3), with quotes.
-    pub version: Option<String>,
+    pub tag: Option<String>,
     pub modified: Option<SystemTime>,
+}
+
+/// What distinguishes an object from the one that replaces it. Servers without entity tags leave the time and length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub tag: Option<String>,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Part {
+    pub fn version(&self) -> Version {
+        let modified = self.modified.filter(|_| self.tag.is_none());
+        Version { tag: self.tag.clone(), len: self.len, modified }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -20,9 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const CONNECT: Duration = Duration::from_secs(3);
 const SILENCE: Duration = Duration::from_secs(10);
 
+#[derive(Clone)]
 pub struct Stored {
-    store: Arc<dyn ObjectStore>,
-    key: Path,
+    pub store: Arc<dyn ObjectStore>,
+    pub key: Path,
     /// Credentials can only come from the machine that this runs on.
     is_without_keys: bool,
 }
@@ -64,6 +65,16 @@ impl Stored {
             url.starts_with("s3:") && KEYS.iter().all(|name| std::env::var_os(name).is_none());
         Ok(Stored { store, key, is_without_keys })
     }
+
+    /// A failure that may be for want of credentials says so.
+    pub fn explained(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Other(_) | Failure::TimedOut | Failure::Refused(_) if self.is_without_keys => {
+                Failure::Refused(WITHOUT_KEYS.into())
+            }
+            failure => failure,
+        }
+    }
 }
 
 fn s3(bucket: &str) -> Result<object_store::aws::AmazonS3, Error> {
@@ -92,17 +103,12 @@ const WITHOUT_KEYS: &str = "no credentials were found in AWS_ACCESS_KEY_ID and A
                             SSO, and AWS_SKIP_SIGNATURE=true is for public buckets";
 
 impl Object for Stored {
-    fn get(&self, range: Range<u64>, version: Option<&str>) -> Answer {
-        let (store, key, version) = (self.store.clone(), self.key.clone(), version.map(str::to_owned));
-        let is_without_keys = self.is_without_keys;
+    fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer {
+        let (stored, tag) = (self.clone(), tag.map(str::to_owned));
         Box::pin(async move {
-            let answer = get(&*store, &key, range, version.as_deref());
-            match tokio::time::timeout(PATIENCE, answer).await.unwrap_or(Err(Failure::TimedOut)) {
-                Err(Failure::Other(_) | Failure::TimedOut | Failure::Refused(_)) if is_without_keys => {
-                    Err(Failure::Refused(WITHOUT_KEYS.into()))
-                }
-                answer => answer,
-            }
+            let answer = get(&*stored.store, &stored.key, range, tag.as_deref());
+            let answer = tokio::time::timeout(PATIENCE, answer).await.unwrap_or(Err(Failure::TimedOut));
+            answer.map_err(|failure| stored.explained(failure))
         })
     }
 }
@@ -111,9 +117,9 @@ async fn get(
     store: &dyn ObjectStore,
     key: &Path,
     range: Range<u64>,
-    version: Option<&str>,
+    tag: Option<&str>,
 ) -> Result<Part, Failure> {
-    let strong = version.filter(|tag| !tag.starts_with("W/"));
+    let strong = tag.filter(|tag| !tag.starts_with("W/"));
     let options = GetOptions {
         range: Some(GetRange::Bounded(range.clone())),
         if_match: strong.map(str::to_owned),
@@ -122,7 +128,7 @@ async fn get(
     let answer = match store.get_opts(key, options).await {
         Ok(answer) => answer,
         // An empty object has no range; one that was asked for before has become shorter.
-        Err(error) if range.start == 0 && version.is_none() => {
+        Err(error) if range.start == 0 && tag.is_none() => {
             return empty(store, key).await.ok_or_else(|| failure(error));
         }
         Err(error) => return Err(failure(error)),
@@ -130,10 +136,10 @@ async fn get(
     let part = Part {
         bytes: Vec::new(),
         len: answer.meta.size,
-        version: answer.meta.e_tag.clone(),
+        tag: answer.meta.e_tag.clone(),
         modified: Some(SystemTime::from(answer.meta.last_modified)),
     };
-    if version.is_some() && part.version.as_deref() != version {
+    if tag.is_some() && part.tag.as_deref() != tag {
         return Err(Failure::Changed);
     }
     let expected = range.end.min(part.len).saturating_sub(range.start);
@@ -149,10 +155,10 @@ async fn get(
 
 async fn empty(store: &dyn ObjectStore, key: &Path) -> Option<Part> {
     let meta = store.head(key).await.ok().filter(|meta| meta.size == 0)?;
-    Some(Part { bytes: Vec::new(), len: 0, version: meta.e_tag, modified: Some(meta.last_modified.into()) })
+    Some(Part { bytes: Vec::new(), len: 0, tag: meta.e_tag, modified: Some(meta.last_modified.into()) })
 }
 
-fn failure(error: Error) -> Failure {
+pub fn failure(error: Error) -> Failure {
     match &error {
         Error::NotFound { .. } => Failure::Missing,
         Error::Precondition { .. } => Failure::Changed,

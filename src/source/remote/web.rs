@@ -35,10 +35,10 @@ impl Page {
 }
 
 impl Object for Page {
-    fn get(&self, range: Range<u64>, version: Option<&str>) -> Answer {
-        let (client, url, version) = (self.client.clone(), self.url.clone(), version.map(str::to_owned));
+    fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer {
+        let (client, url, tag) = (self.client.clone(), self.url.clone(), tag.map(str::to_owned));
         Box::pin(async move {
-            let all = tries(&client, &url, &range, version.as_deref());
+            let all = tries(&client, &url, &range, tag.as_deref());
             tokio::time::timeout(PATIENCE, all).await.unwrap_or(Err(Failure::TimedOut))
         })
     }
@@ -50,17 +50,12 @@ enum Outcome {
     TryAgain(Failure),
 }
 
-async fn tries(
-    client: &Client,
-    url: &Url,
-    range: &Range<u64>,
-    version: Option<&str>,
-) -> Result<Part, Failure> {
+async fn tries(client: &Client, url: &Url, range: &Range<u64>, tag: Option<&str>) -> Result<Part, Failure> {
     let mut pause = FIRST_PAUSE;
     let mut left = TRIES;
     loop {
         left -= 1;
-        match once(client, url, range, version).await {
+        match once(client, url, range, tag).await {
             Ok(part) => return Ok(part),
             Err(Outcome::TryAgain(failure)) if left > 0 => {
                 log::debug!("{}: tried again: {failure}", url.path())
@@ -72,23 +67,18 @@ async fn tries(
     }
 }
 
-async fn once(
-    client: &Client,
-    url: &Url,
-    range: &Range<u64>,
-    version: Option<&str>,
-) -> Result<Part, Outcome> {
+async fn once(client: &Client, url: &Url, range: &Range<u64>, tag: Option<&str>) -> Result<Part, Outcome> {
     let wanted = format!("bytes={}-{}", range.start, range.end.saturating_sub(1));
     // What a server compresses on its way has other offsets.
     let mut request = client.get(url.clone()).header(RANGE, wanted).header(ACCEPT_ENCODING, "identity");
     // A weak tag never matches (RFC 9110, section 13.1.1); it is compared with the answer's below.
-    if let Some(strong) = version.filter(|tag| !tag.starts_with("W/")) {
+    if let Some(strong) = tag.filter(|tag| !tag.starts_with("W/")) {
         request = request.header(IF_MATCH, strong);
     }
     let answer =
         request.send().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
     let part = of_head(&answer, range.start)?;
-    if version.is_some() && part.version.as_deref() != version {
+    if tag.is_some() && part.tag.as_deref() != tag {
         return Err(Outcome::Failed(Failure::Changed));
     }
     let expected = range.end.min(part.len).saturating_sub(range.start);
@@ -107,8 +97,7 @@ fn of_head(answer: &Response, start: u64) -> Result<Part, Outcome> {
     let status = answer.status();
     let failed = |failure| Err(Outcome::Failed(failure));
     let text = |name: HeaderName| answer.headers().get(name)?.to_str().ok().map(str::to_owned);
-    let part =
-        |len| Part { bytes: Vec::new(), len, version: text(ETAG), modified: modified(answer.headers()) };
+    let part = |len| Part { bytes: Vec::new(), len, tag: text(ETAG), modified: modified(answer.headers()) };
     match status {
         StatusCode::PARTIAL_CONTENT => match text(CONTENT_RANGE).as_deref().and_then(content_range) {
             Some((from, len)) if from == start => Ok(part(len)),

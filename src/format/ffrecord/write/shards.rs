@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::error::Place;
 use crate::format::ffrecord::EXTENSION;
 use crate::format::writer::directory;
+use crate::source::url;
 use crate::{Error, Result};
 
 pub struct Shards {
@@ -24,6 +25,9 @@ impl Shards {
     /// `target` must not exist, or be an empty directory, or with `force` one that has only .ffr files.
     pub fn new(target: &Path, force: bool) -> Result<Shards> {
         let failed = |cause| Error::write(Place::file(target), cause);
+        if url(target).is_some() {
+            return Err(failed(io::Error::other("shards are written to a directory: upload that")));
+        }
         match fs::symlink_metadata(target) {
             Ok(meta) if !meta.is_dir() => return Err(failed(io::ErrorKind::NotADirectory.into())),
             Ok(_) => check(target, force)?,

@@ -30,7 +30,7 @@ use super::layout::Layout;
 use super::records::Records;
 use super::write::{self, Add, Writer};
 use crate::error::Place;
-use crate::source::{FileSource, Source};
+use crate::source::{FileSource, Source, url, without_secrets};
 use crate::tree::naming;
 use crate::yaml::{Node, Text, Value};
 use crate::{Error, Result};
@@ -132,6 +132,13 @@ impl Editor {
     /// If it cannot be opened or locked, is not a RAB file, or its header is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Editor> {
         let path = path.as_ref();
+        if url(path).is_some() {
+            let shown = without_secrets(path);
+            return Err(Error::Usage(format!(
+                "{}: only files can be edited: download it, edit the copy and upload that",
+                shown.display()
+            )));
+        }
         let source = FileSource::open(path)?;
         let format = super::super::shown(&source)?.name();
         if format != NAME {
