@@ -6,6 +6,7 @@ mod mount;
 mod panics;
 mod rab;
 mod reading;
+mod urls;
 mod values;
 
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::source::Source;
 
 /// Stored bytes are fetched in pieces of this size.
-const PIECE: usize = 32 << 10;
+pub const PIECE: usize = 32 << 10;
 
 pub struct Input {
     source: Arc<dyn Source>,

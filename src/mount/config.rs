@@ -2,6 +2,7 @@
 //! setting came from a long option or from `-o`.
 
 use crate::format;
+use crate::source::Access;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -116,6 +117,8 @@ pub struct Config {
     pub read_ahead: Option<u64>,
     /// Uncompressed datasets of so many bytes are read without the page cache; None: it depends on the memory.
     pub direct_io: Option<u64>,
+    /// How containers at URLs are reached.
+    pub access: Access,
     /// Small files are handed to the kernel before it asks for them.
     pub push: bool,
     /// Receiving threads run where the program is that they answer.
@@ -155,6 +158,7 @@ impl Default for Config {
             threads: DEFAULT_THREADS,
             read_ahead: None,
             direct_io: None,
+            access: Access::default(),
             push: true,
             follow: true,
             allow_other: false,

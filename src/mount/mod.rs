@@ -65,6 +65,7 @@ pub fn run<F: fuser::Filesystem>(
         Mode::List => return list_command::run(),
         _ => dead::clear_private(),
     }
+    source::configure(config.access.clone());
     let ready = source_exists(config).and_then(|()| match config.mode {
         Mode::Command(_) => preflight::check(config).map(|()| None),
         _ => place(config).and_then(|place| preflight::check(config).map(|()| Some(place))),

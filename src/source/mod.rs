@@ -4,6 +4,7 @@
 //! A source also answers for its identity: [`Source::check`] fails for ever once the bytes below it may
 //! no longer be those that were opened.
 
+mod access;
 mod file;
 pub mod interruptible;
 mod location;
@@ -20,6 +21,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
+pub use access::{Access, configure};
 pub use file::FileSource;
 pub use location::{may_write, open, upload, url, without_secrets};
 pub use mapped::Mapped;
@@ -60,6 +62,12 @@ pub trait Source: Send + Sync {
     /// The bytes of `range` will be read soon: they may be fetched meanwhile.
     fn will_need(&self, range: Range<u64>) {
         let _ = range;
+    }
+
+    /// These small ranges will be read soon, one after the other: where each read is a request, they are fetched side by
+    /// side.
+    fn will_need_pieces(&self, ranges: &[Range<u64>]) {
+        let _ = ranges;
     }
 
     /// The bytes of `range` to be handed to the kernel, where they can be mapped: reading them is the

@@ -88,6 +88,10 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
         "threads" => to.threads = Some(parsed(key, value, values::threads)?),
         "read_ahead" => to.read_ahead = Some(parsed(key, value, values::size)?),
         "direct_io" => to.direct_io = Some(parsed(key, value, values::size_or_off)?),
+        "endpoint_url" => to.urls.endpoint_url = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
+        "region" => to.urls.region = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
+        "profile" => to.urls.profile = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
+        "remote_memory" => to.urls.remote_memory = Some(parsed(key, value, values::size)?),
         "uid" => to.uid = Some(parsed(key, value, values::id)?),
         "gid" => to.gid = Some(parsed(key, value, values::id)?),
         "umask" => to.umask = Some(parsed(key, value, values::umask)?),
@@ -117,6 +121,7 @@ fn flag<'a>(name: &str, options: &'a mut Options, to: &'a mut Settings) -> Optio
         "verify_first" => &mut to.verify_first,
         "no_push" => &mut to.no_push,
         "no_follow" => &mut to.no_follow,
+        "no_sign_request" => &mut to.urls.no_sign_request,
         _ => return None,
     })
 }

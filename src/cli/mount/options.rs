@@ -3,6 +3,7 @@
 
 use super::complete;
 use super::showing::ShowingOptions;
+use crate::cli::urls::Urls;
 use crate::cli::values;
 use clap::{ArgAction, Args, Parser};
 use std::ffi::OsString;
@@ -253,6 +254,9 @@ pub struct Settings {
     /// Without syslog the daemon logs to $XDG_STATE_HOME/rab-mount.log or ~/.local/state/rab-mount.log.
     #[arg(help_heading = LOGGING, long, value_name = "PATH")]
     pub log_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub urls: Urls,
 
     #[command(flatten)]
     pub showing: ShowingOptions,

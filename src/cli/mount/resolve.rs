@@ -73,6 +73,7 @@ fn merged(long: Settings, list: Settings) -> Settings {
         fsname: long.fsname.or(list.fsname),
         verbose: long.verbose.max(list.verbose),
         log_file: long.log_file.or(list.log_file),
+        urls: long.urls.or(list.urls),
         showing: long.showing.or(list.showing),
     }
 }
@@ -101,6 +102,7 @@ fn with_settings(s: Settings) -> Result<Config> {
         threads: s.threads.unwrap_or(DEFAULT_THREADS),
         read_ahead: s.read_ahead,
         direct_io: s.direct_io,
+        access: s.urls.access(),
         push: !s.no_push,
         follow: !s.no_follow,
         allow_other: s.allow_other,

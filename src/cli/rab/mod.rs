@@ -41,8 +41,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use super::urls::Urls;
 use super::{complete, panics};
-use crate::{Error, format};
+use crate::{Error, format, source};
 pub use output::complain_of;
 use output::{Done, Failure, Output};
 
@@ -108,6 +109,9 @@ fn help_template() -> String {
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
+
+    #[command(flatten)]
+    urls: Urls,
 }
 
 #[derive(Subcommand)]
@@ -142,7 +146,13 @@ pub fn rab() -> ExitCode {
 fn parse_and_run() -> ExitCode {
     complete::answer::<Cli>();
     let verb = match Cli::try_parse() {
-        Ok(cli) => cli.verb,
+        Ok(cli) => {
+            // A mount has them in its own options, and in -o.
+            if !matches!(cli.verb, Verb::Mount(_)) {
+                source::configure(cli.urls.access());
+            }
+            cli.verb
+        }
         Err(error) => return super::print_clap_error(&error),
     };
     let done = match verb {

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::source::Source;
 
 /// Bytes read at a time: local header, name, extra field, and some of the data.
-const WINDOW: u64 = 512;
+pub const WINDOW: u64 = 512;
 /// Flag: the sizes are in a data descriptor after the data.
 const SIZES_FOLLOW: u16 = 1 << 3;
 /// Marks a size that is in the ZIP64 extra field.

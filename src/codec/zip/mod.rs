@@ -16,7 +16,7 @@ mod local;
 pub mod names;
 
 pub use directory::read;
-pub use local::{Window, find};
+pub use local::{WINDOW, Window, find};
 
 use super::Wrapper;
 use crate::Error;

@@ -2,6 +2,7 @@
 //! question, and cached for a while; its lengths are kept for good, since a file's size must not change.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use lru::LruCache;
@@ -23,6 +24,8 @@ use crate::{Error, Result};
 /// Approximate memory of a member: its directory entry, and what was read of it.
 const RECORD: u64 = 128;
 const MEMBER: u64 = 512;
+/// Members that are announced at a time.
+const ANNOUNCED: u32 = 512;
 const RECENT: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 pub struct NpzDatasets {
@@ -33,6 +36,8 @@ pub struct NpzDatasets {
     streams: Streams,
     recent: Mutex<LruCache<u32, Arc<Member>>>,
     lengths: Vec<OnceLock<Lengths>>,
+    /// The members up to here were announced to the source.
+    announced: AtomicU32,
 }
 
 /// The lengths of a member's files.
@@ -52,7 +57,7 @@ impl NpzDatasets {
         let streams = Streams::new(engine.clone(), source.clone(), header);
         let lengths = (0..records.len()).map(|_| OnceLock::new()).collect();
         let recent = Mutex::new(LruCache::sparse(RECENT));
-        NpzDatasets { source, engine, names, records, streams, recent, lengths }
+        NpzDatasets { source, engine, names, records, streams, recent, lengths, announced: AtomicU32::new(0) }
     }
 
     fn record(&self, number: u32) -> Result<&Record> {
@@ -76,12 +81,28 @@ impl NpzDatasets {
         if let Some(known) = self.recent.lock().get(&number) {
             return Ok(known.clone());
         }
+        self.announce(number);
         let (record, place) = (self.record(number)?, self.place(number));
         let found = member::read(record, self.raw_name(number), &self.source, &self.engine, &place)?;
         self.remember(number, record, &found);
         let found = Arc::new(found);
         self.recent.lock().put(number, found.clone());
         Ok(found)
+    }
+
+    /// When members are read one after the other, tells the source about those that follow.
+    fn announce(&self, number: u32) {
+        let is_known = |number: u32| self.lengths(number).is_some();
+        let announced = self.announced.load(Ordering::Relaxed);
+        let is_in_order = number >= 2 && is_known(number - 1) && is_known(number - 2);
+        if !is_in_order || (number..number + ANNOUNCED).contains(&announced.saturating_sub(ANNOUNCED / 2)) {
+            return;
+        }
+        let from = number.max(announced);
+        let records = self.records.iter().skip(from as usize).take(ANNOUNCED as usize);
+        let ranges: Vec<_> = records.filter(|record| record.is_npy).map(|record| record.head()).collect();
+        self.announced.store(from + ANNOUNCED, Ordering::Relaxed);
+        self.source.will_need_pieces(&ranges);
     }
 
     /// Keeps its lengths, and logs once what is wrong with it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::array::npy::{FIXED, Header, OBJECTS, Problem};
 use crate::codec::zip::{self, Fault, Window};
-use crate::codec::{Engine, prefix};
+use crate::codec::{Engine, PIECE, prefix};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -19,6 +19,14 @@ pub struct Record {
     pub zip: zip::Record,
     /// Its name ends in `.npy`.
     pub is_npy: bool,
+}
+
+impl Record {
+    /// The bytes of the file that [`read`] needs, usually.
+    pub fn head(&self) -> Range<u64> {
+        let stored = if self.is_deflated() { self.stored_len.min(PIECE as u64) } else { 0 };
+        self.header..self.header.saturating_add(zip::WINDOW).saturating_add(stored)
+    }
 }
 
 impl Deref for Record {

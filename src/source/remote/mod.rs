@@ -5,9 +5,15 @@
 //! Requests run in a runtime of their own ([`runtime`]), which is started with the first URL: no other room knows of
 //! futures.
 
+mod block;
 mod blocks;
+mod memory;
 mod object;
+mod pieces;
+mod profile;
+mod readers;
 mod runtime;
+mod s3;
 mod store;
 pub mod upload;
 mod web;
@@ -20,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use self::blocks::Blocks;
-use self::object::{Failure, Object};
+use self::object::{Failure, Object, Part};
 use super::Source;
 use super::location::shown;
 use crate::{Error, Result};
@@ -43,12 +49,12 @@ impl RemoteSource {
         let path = PathBuf::from(shown(url));
         let failed = |failure: Failure| Error::open(&path, failure.into());
         let object = runtime::enter(|| object(url)).map_err(failed)?;
-        let first = runtime::wait(object.get(0..blocks::BLOCK, None)).map_err(failed)?;
+        let (head, tail) = runtime::wait(ends(&*object, has_end(url))).map_err(failed)?;
         let changed = Arc::new(AtomicBool::new(false));
         Ok(RemoteSource {
-            len: first.len,
-            modified: first.modified.unwrap_or(SystemTime::UNIX_EPOCH),
-            blocks: Blocks::new(object, first),
+            len: head.len,
+            modified: head.modified.unwrap_or(SystemTime::UNIX_EPOCH),
+            blocks: Blocks::new(object, head, tail),
             path,
             changed,
         })
@@ -66,6 +72,24 @@ impl RemoteSource {
             other => Error::read(self.place().at(offset), other.into()),
         }
     }
+}
+
+/// The first bytes, and side by side with them the last ones, if they will be needed.
+async fn ends(object: &dyn Object, with_end: bool) -> Result<(Part, Option<Part>), Failure> {
+    let end = with_end.then(|| object.get_end(blocks::BLOCK)).flatten().map(tokio::spawn);
+    let head = object.get(0..blocks::BLOCK, None).await?;
+    let end = match end {
+        // It is fetched again when it is read.
+        Some(end) => end.await.ok().and_then(Result::ok),
+        None => None,
+    };
+    Ok((head, end))
+}
+
+/// Files of formats whose directory comes last are named so.
+fn has_end(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    [".npz", ".zip", ".ozx", ".arrow", ".awkd"].iter().any(|extension| path.ends_with(extension))
 }
 
 fn object(url: &str) -> Result<Arc<dyn Object>, Failure> {
@@ -117,5 +141,9 @@ impl Source for RemoteSource {
 
     fn will_need(&self, range: Range<u64>) {
         self.blocks.will_need(range);
+    }
+
+    fn will_need_pieces(&self, ranges: &[Range<u64>]) {
+        self.blocks.will_need_pieces(ranges);
     }
 }

@@ -14,6 +14,9 @@ pub trait Object: Send + Sync {
     /// A range of the object, at most up to its end. With an entity tag it is the object of that tag, or
     /// [`Failure::Changed`].
     fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer;
+
+    /// Its last `len` bytes, or all of a shorter one. None: this store cannot be asked for them without knowing the length.
+    fn get_end(&self, len: u64) -> Option<Answer>;
 }
 
 /// Some bytes of an object, from the beginning of the range that was asked for.

@@ -4,11 +4,14 @@ use std::future::Future;
 use std::sync::OnceLock;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
 
 use super::object::Failure;
 
 /// Threads that send requests and receive answers.
 const THREADS: usize = 2;
+/// Requests on their way at a time.
+const SIDE_BY_SIDE: usize = 64;
 
 fn runtime() -> Result<&'static Runtime, Failure> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
@@ -36,8 +39,12 @@ pub fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     runtime()?.block_on(future)
 }
 
-/// Runs in the background.
+/// Runs in the background, when there are not too many others.
 pub fn spawn(future: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
-    runtime()?.spawn(future);
+    static TURNS: Semaphore = Semaphore::const_new(SIDE_BY_SIDE);
+    runtime()?.spawn(async {
+        let _turn = TURNS.acquire().await;
+        future.await;
+    });
     Ok(())
 }

@@ -1,18 +1,19 @@
-//! Objects in the stores of Amazon and others that speak S3, of Google and of Azure. The variables that their own tools
-//! read are read here too: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`
-//! and so on.
+//! Objects in the stores of Amazon and others that speak S3 ([`s3`]), of Google and of Azure. The variables that the
+//! stores' own tools read are read here too: `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
 use object_store::{ClientOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig};
 
 use super::object::{Answer, Failure, Object, Part};
+use super::profile::NoCredentials;
+use super::s3;
+use crate::source::access::access;
 
 /// As of web pages.
 const TRIES: usize = 4;
@@ -26,21 +27,14 @@ pub struct Stored {
     pub key: Path,
     /// Credentials can only come from the machine that this runs on.
     is_without_keys: bool,
+    /// Azure sends no last bytes of an object of unknown length.
+    has_ends: bool,
 }
-
-/// Variables of which one at least tells where credentials for S3 come from.
-const KEYS: [&str; 5] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_SKIP_SIGNATURE",
-];
 
 impl Stored {
     pub fn new(url: &str) -> Result<Stored, Failure> {
-        let failed = |cause: Error| Failure::Other(cause.to_string());
-        let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+        let failed = |cause: Error| Failure::Other(last_cause(&cause).to_string());
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.is_empty() || key.is_empty() || key.ends_with('/') {
             return Err(Failure::Other(
@@ -50,43 +44,35 @@ impl Stored {
         // Keys are taken as they are, with whatever is special in URLs.
         let key =
             Path::parse(key).map_err(|cause| Failure::Other(format!("this key cannot be read: {cause}")))?;
-        let store: Arc<dyn ObjectStore> = match url.split_once("://").map(|(scheme, _)| scheme) {
-            Some("s3") => Arc::new(s3(bucket).map_err(failed)?),
-            Some("gs") => {
-                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
-                Arc::new(builder.with_client_options(client()).with_retry(retry()).build().map_err(failed)?)
-            }
-            _ => {
-                let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
-                Arc::new(builder.with_client_options(client()).with_retry(retry()).build().map_err(failed)?)
-            }
+        if scheme == "s3" {
+            let (store, is_without_keys) = s3::store(bucket, client(), retry()).map_err(failed)?;
+            return Ok(Stored { store, key, is_without_keys, has_ends: true });
+        }
+        let is_unsigned = access().is_unsigned;
+        let store: Arc<dyn ObjectStore> = if scheme == "gs" {
+            let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
+            let builder = if is_unsigned { builder.with_skip_signature(true) } else { builder };
+            Arc::new(builder.with_client_options(client()).with_retry(retry()).build().map_err(failed)?)
+        } else {
+            let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
+            let builder = if is_unsigned { builder.with_skip_signature(true) } else { builder };
+            Arc::new(builder.with_client_options(client()).with_retry(retry()).build().map_err(failed)?)
         };
-        let is_without_keys =
-            url.starts_with("s3:") && KEYS.iter().all(|name| std::env::var_os(name).is_none());
-        Ok(Stored { store, key, is_without_keys })
+        Ok(Stored { store, key, is_without_keys: false, has_ends: scheme == "gs" })
     }
 
     /// A failure that may be for want of credentials says so.
     pub fn explained(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Other(_) | Failure::TimedOut | Failure::Refused(_) if self.is_without_keys => {
-                Failure::Refused(WITHOUT_KEYS.into())
+            Failure::Other(_) | Failure::TimedOut if self.is_without_keys => {
+                Failure::Refused(s3::WITHOUT_KEYS.into())
+            }
+            Failure::Refused(why) if self.is_without_keys => {
+                Failure::Refused(format!("{why}; {}", s3::WITHOUT_KEYS))
             }
             failure => failure,
         }
     }
-}
-
-fn s3(bucket: &str) -> Result<object_store::aws::AmazonS3, Error> {
-    // Without a region it is that of most buckets; others answer with the right one.
-    let mut builder = AmazonS3Builder::new().with_region("us-east-1");
-    for (name, value) in std::env::vars() {
-        if let Some(key) = name.strip_prefix("AWS_").and_then(|_| name.to_ascii_lowercase().parse().ok()) {
-            builder = builder.with_config(key, value);
-        }
-    }
-    let options = client().with_allow_http(true);
-    builder.with_bucket_name(bucket).with_client_options(options).with_retry(retry()).build()
 }
 
 fn client() -> ClientOptions {
@@ -98,12 +84,18 @@ fn retry() -> RetryConfig {
     RetryConfig { max_retries: TRIES, retry_timeout: PATIENCE, ..RetryConfig::default() }
 }
 
-const WITHOUT_KEYS: &str = "no credentials were found in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and this machine has no \
-                            role: eval \"$(aws configure export-credentials --format env)\" sets those of a profile or of \
-                            SSO, and AWS_SKIP_SIGNATURE=true is for public buckets";
-
 impl Object for Stored {
     fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer {
+        self.answer(GetRange::Bounded(range), tag)
+    }
+
+    fn get_end(&self, len: u64) -> Option<Answer> {
+        self.has_ends.then(|| self.answer(GetRange::Suffix(len), None))
+    }
+}
+
+impl Stored {
+    fn answer(&self, range: GetRange, tag: Option<&str>) -> Answer {
         let (stored, tag) = (self.clone(), tag.map(str::to_owned));
         Box::pin(async move {
             let answer = get(&*stored.store, &stored.key, range, tag.as_deref());
@@ -116,19 +108,19 @@ impl Object for Stored {
 async fn get(
     store: &dyn ObjectStore,
     key: &Path,
-    range: Range<u64>,
+    range: GetRange,
     tag: Option<&str>,
 ) -> Result<Part, Failure> {
     let strong = tag.filter(|tag| !tag.starts_with("W/"));
     let options = GetOptions {
-        range: Some(GetRange::Bounded(range.clone())),
+        range: Some(range.clone()),
         if_match: strong.map(str::to_owned),
         ..GetOptions::default()
     };
     let answer = match store.get_opts(key, options).await {
         Ok(answer) => answer,
         // An empty object has no range; one that was asked for before has become shorter.
-        Err(error) if range.start == 0 && tag.is_none() => {
+        Err(error @ Error::Generic { .. }) if tag.is_none() => {
             return empty(store, key).await.ok_or_else(|| failure(error));
         }
         Err(error) => return Err(failure(error)),
@@ -142,7 +134,11 @@ async fn get(
     if tag.is_some() && part.tag.as_deref() != tag {
         return Err(Failure::Changed);
     }
-    let expected = range.end.min(part.len).saturating_sub(range.start);
+    let expected = match range {
+        GetRange::Bounded(range) => range.end.min(part.len).saturating_sub(range.start),
+        GetRange::Offset(start) => part.len.saturating_sub(start),
+        GetRange::Suffix(count) => count.min(part.len),
+    };
     let bytes = answer.bytes().await.map_err(failure)?;
     match bytes.len() as u64 == expected {
         true => Ok(Part { bytes: bytes.into(), ..part }),
@@ -159,20 +155,32 @@ async fn empty(store: &dyn ObjectStore, key: &Path) -> Option<Part> {
 }
 
 pub fn failure(error: Error) -> Failure {
+    let cause = last_cause(&error);
+    if let Some(none) = cause.downcast_ref::<NoCredentials>() {
+        return Failure::Refused(none.to_string());
+    }
+    let text = cause.to_string();
     match &error {
         Error::NotFound { .. } => Failure::Missing,
         Error::Precondition { .. } => Failure::Changed,
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Failure::Refused(
-            "set the variables that the store's own tools read (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, \
-             GOOGLE_SERVICE_ACCOUNT, AZURE_STORAGE_ACCOUNT_KEY), or AWS_SKIP_SIGNATURE=true for a public bucket"
-                .into(),
-        ),
-        _ => {
-            let mut cause: &dyn std::error::Error = &error;
-            while let Some(source) = cause.source() {
-                cause = source;
-            }
-            Failure::Other(cause.to_string())
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+            // Stores explain themselves in XML.
+            let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
+            log::debug!("{error}");
+            let status = if matches!(error, Error::Unauthenticated { .. }) { "401" } else { "403" };
+            Failure::Refused(code.map_or(status, |(code, _)| code).to_owned())
         }
+        _ if text.contains("incorrectly configured region") => {
+            Failure::Other("the bucket is in another region: name it with --region".into())
+        }
+        _ => Failure::Other(text),
     }
+}
+
+fn last_cause(error: &Error) -> &(dyn std::error::Error + 'static) {
+    let mut cause: &(dyn std::error::Error + 'static) = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause
 }

@@ -36,11 +36,45 @@ impl Page {
 
 impl Object for Page {
     fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer {
+        self.answer(Wanted::Range(range), tag)
+    }
+
+    fn get_end(&self, len: u64) -> Option<Answer> {
+        Some(self.answer(Wanted::End(len), None))
+    }
+}
+
+impl Page {
+    fn answer(&self, wanted: Wanted, tag: Option<&str>) -> Answer {
         let (client, url, tag) = (self.client.clone(), self.url.clone(), tag.map(str::to_owned));
         Box::pin(async move {
-            let all = tries(&client, &url, &range, tag.as_deref());
+            let all = tries(&client, &url, &wanted, tag.as_deref());
             tokio::time::timeout(PATIENCE, all).await.unwrap_or(Err(Failure::TimedOut))
         })
+    }
+}
+
+/// What a request asks for.
+enum Wanted {
+    Range(Range<u64>),
+    /// The last bytes.
+    End(u64),
+}
+
+impl Wanted {
+    fn header(&self) -> String {
+        match self {
+            Wanted::Range(range) => format!("bytes={}-{}", range.start, range.end.saturating_sub(1)),
+            Wanted::End(len) => format!("bytes=-{len}"),
+        }
+    }
+
+    /// The bytes that an object of `len` bytes has of it.
+    fn within(&self, len: u64) -> Range<u64> {
+        match self {
+            Wanted::Range(range) => range.start..range.end.min(len).max(range.start),
+            Wanted::End(count) => len.saturating_sub(*count)..len,
+        }
     }
 }
 
@@ -50,12 +84,12 @@ enum Outcome {
     TryAgain(Failure),
 }
 
-async fn tries(client: &Client, url: &Url, range: &Range<u64>, tag: Option<&str>) -> Result<Part, Failure> {
+async fn tries(client: &Client, url: &Url, wanted: &Wanted, tag: Option<&str>) -> Result<Part, Failure> {
     let mut pause = FIRST_PAUSE;
     let mut left = TRIES;
     loop {
         left -= 1;
-        match once(client, url, range, tag).await {
+        match once(client, url, wanted, tag).await {
             Ok(part) => return Ok(part),
             Err(Outcome::TryAgain(failure)) if left > 0 => {
                 log::debug!("{}: tried again: {failure}", url.path())
@@ -67,21 +101,22 @@ async fn tries(client: &Client, url: &Url, range: &Range<u64>, tag: Option<&str>
     }
 }
 
-async fn once(client: &Client, url: &Url, range: &Range<u64>, tag: Option<&str>) -> Result<Part, Outcome> {
-    let wanted = format!("bytes={}-{}", range.start, range.end.saturating_sub(1));
+async fn once(client: &Client, url: &Url, wanted: &Wanted, tag: Option<&str>) -> Result<Part, Outcome> {
     // What a server compresses on its way has other offsets.
-    let mut request = client.get(url.clone()).header(RANGE, wanted).header(ACCEPT_ENCODING, "identity");
+    let mut request =
+        client.get(url.clone()).header(RANGE, wanted.header()).header(ACCEPT_ENCODING, "identity");
     // A weak tag never matches (RFC 9110, section 13.1.1); it is compared with the answer's below.
     if let Some(strong) = tag.filter(|tag| !tag.starts_with("W/")) {
         request = request.header(IF_MATCH, strong);
     }
     let answer =
         request.send().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
-    let part = of_head(&answer, range.start)?;
+    let part = of_head(&answer, wanted)?;
     if tag.is_some() && part.tag.as_deref() != tag {
         return Err(Outcome::Failed(Failure::Changed));
     }
-    let expected = range.end.min(part.len).saturating_sub(range.start);
+    let range = wanted.within(part.len);
+    let expected = range.end - range.start;
     let bytes = answer.bytes().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
     match bytes.len() as u64 == expected {
         true => Ok(Part { bytes: bytes.into(), ..part }),
@@ -93,20 +128,20 @@ async fn once(client: &Client, url: &Url, range: &Range<u64>, tag: Option<&str>)
 }
 
 /// What an answer says of the object, before its bytes.
-fn of_head(answer: &Response, start: u64) -> Result<Part, Outcome> {
+fn of_head(answer: &Response, wanted: &Wanted) -> Result<Part, Outcome> {
     let status = answer.status();
     let failed = |failure| Err(Outcome::Failed(failure));
     let text = |name: HeaderName| answer.headers().get(name)?.to_str().ok().map(str::to_owned);
     let part = |len| Part { bytes: Vec::new(), len, tag: text(ETAG), modified: modified(answer.headers()) };
     match status {
         StatusCode::PARTIAL_CONTENT => match text(CONTENT_RANGE).as_deref().and_then(content_range) {
-            Some((from, len)) if from == start => Ok(part(len)),
+            Some((from, len)) if from == wanted.within(len).start => Ok(part(len)),
             _ => failed(Failure::Other("the server sent another range than it was asked for".into())),
         },
         StatusCode::OK if answer.content_length() == Some(0) => Ok(part(0)),
         StatusCode::OK => failed(Failure::NoRanges),
         // Not even the first byte: it is empty.
-        StatusCode::RANGE_NOT_SATISFIABLE if start == 0 => Ok(part(0)),
+        StatusCode::RANGE_NOT_SATISFIABLE if wanted.within(0).start == 0 => Ok(part(0)),
         StatusCode::RANGE_NOT_SATISFIABLE | StatusCode::PRECONDITION_FAILED => failed(Failure::Changed),
         StatusCode::NOT_FOUND | StatusCode::GONE => failed(Failure::Missing),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => failed(Failure::Refused(status.to_string())),

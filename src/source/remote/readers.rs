@@ -1,0 +1,86 @@
+//! Who reads an object in order, and how far ahead of each reader to fetch: 1 MiB at first, then twice as much each time.
+
+use std::ops::Range;
+
+/// Bytes that are fetched ahead of a reader.
+const FIRST_WINDOW: u64 = 1 << 20;
+const MAX_WINDOW: u64 = 32 << 20;
+/// A reader that goes on within so many bytes reads in order: the kernel's requests overtake each other.
+const MAX_SKIP: u64 = 1 << 20;
+/// Readers of one object that are told apart.
+const MAX_READERS: usize = 8;
+
+/// The latest first.
+#[derive(Default)]
+pub struct Readers(Vec<Reader>);
+
+/// A reader that goes through the object.
+#[derive(Clone, Copy)]
+struct Reader {
+    /// Where it goes on.
+    next: u64,
+    window: u64,
+    /// Up to here everything is on its way.
+    fetched: u64,
+}
+
+impl Reader {
+    fn goes_on(&self, range: &Range<u64>) -> bool {
+        let from = self.next.saturating_sub(MAX_SKIP)..=self.next.saturating_add(MAX_SKIP);
+        from.contains(&range.start) && range.end > self.next
+    }
+}
+
+impl Readers {
+    /// What to fetch ahead of whoever reads this range of an object of `len` bytes, at most `limit` bytes.
+    pub fn ahead(&mut self, range: &Range<u64>, len: u64, limit: u64) -> Range<u64> {
+        let Some(at) = self.0.iter().position(|reader| reader.goes_on(range)) else {
+            self.0.truncate(MAX_READERS - 1);
+            self.0.insert(0, Reader { next: range.end, window: 0, fetched: range.end });
+            return 0..0;
+        };
+        let mut reader = self.0.remove(at);
+        reader.next = range.end;
+        let mut ahead = 0..0;
+        // The next window is requested when half of this one is left.
+        if reader.fetched < range.end + reader.window / 2 && reader.fetched < len {
+            reader.window = (2 * reader.window).clamp(FIRST_WINDOW, MAX_WINDOW).min(limit);
+            let end = len.min(range.end + reader.window);
+            ahead = reader.fetched.max(range.end).min(end)..end;
+            reader.fetched = ahead.end;
+        }
+        self.0.insert(0, reader);
+        ahead
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn windows_grow() {
+        let mut readers = Readers::default();
+        let mut end = 0;
+        for at in 0..200 {
+            let ahead = readers.ahead(&(at * MIB..(at + 1) * MIB), 1000 * MIB, u64::MAX);
+            assert!(ahead.is_empty() || ahead.start == end.max(MIB), "{ahead:?} after {end}");
+            end = end.max(ahead.end);
+            assert!(at < 1 || end > (at + 1) * MIB && end <= (at + 1) * MIB + MAX_WINDOW);
+        }
+        assert!(end > 220 * MIB);
+    }
+
+    #[test]
+    fn jumps_are_no_readers_in_order() {
+        let mut readers = Readers::default();
+        for at in [0, 500, 20, 300, 700, 100] {
+            assert_eq!(readers.ahead(&(at * MIB..at * MIB + 4096), 1000 * MIB, u64::MAX), 0..0);
+        }
+        assert!(!readers.ahead(&(300 * MIB + 4096..300 * MIB + 8192), 1000 * MIB, u64::MAX).is_empty());
+        assert!(readers.ahead(&(20 * MIB + 4096..20 * MIB + 8192), 20 * MIB + 8192, u64::MAX).is_empty());
+        assert!(readers.ahead(&(500 * MIB + 4096..500 * MIB + 8192), 1000 * MIB, 0).is_empty());
+    }
+}
