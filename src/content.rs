@@ -30,7 +30,7 @@ use crate::source::{Mapped, Source};
 use crate::{Error, Result};
 
 /// Copying so many bytes takes less time than mapping their pages.
-const MAX_COPIED: u64 = 32 << 10;
+pub const MAX_COPIED: u64 = 32 << 10;
 /// Whole contents are handed out in pieces of this size.
 const PIECE: usize = 256 << 10;
 
@@ -341,7 +341,8 @@ fn pass_pieces(
 }
 
 fn stored(source: &dyn Source, range: Range<u64>) -> Result<Bytes> {
-    match source.map(range.clone()) {
+    let is_small = range.end - range.start <= MAX_COPIED;
+    match (!is_small).then(|| source.map(range.clone())).flatten() {
         Some(mapped) => {
             source.check()?;
             Ok(Bytes::Mapped(mapped))

@@ -265,6 +265,11 @@ impl FileSystem {
         (is_fixed && self.ahead.read((dir, file), node)).then_some((dir, file))
     }
 
+    /// [`FileSystem::hand_out`] will not be called.
+    pub fn not_handed_out(&self, pass: Pass) {
+        self.ahead.cancel(pass);
+    }
+
     /// All files of a directory are being looked up.
     pub fn looks_all_up(&self, dir: u64) {
         if let Ok((node, _)) = decompose(dir) {

@@ -88,7 +88,12 @@ impl Fuse {
         let (shared, behaviour) = (self.shared.clone(), self.behaviour);
         move |notifier, device| {
             if behaviour.push {
-                shared.push.begin(device);
+                let weak = Arc::downgrade(&shared);
+                shared.push.begin(device, move |pass| {
+                    if let Some(shared) = weak.upgrade() {
+                        shared.push_ahead(pass);
+                    }
+                });
             }
             if shared.notifier.set(notifier.clone()).is_ok() && behaviour.changing.is_some() {
                 shared.forget_listings(notifier.clone());
@@ -254,7 +259,9 @@ impl Filesystem for Fuse {
             match shared.guard_name(inode.0, |fs| fs.open(inode.0)) {
                 Ok(source) => {
                     let how = shared.how_to_open(inode.0, direct_from);
-                    shared.push_opened(inode.0);
+                    if !how.contains(FopenFlags::FOPEN_DIRECT_IO) {
+                        shared.push_opened(inode.0);
+                    }
                     shared.passthrough.open(inode.0, source, how, reply);
                 }
                 Err(errno) => reply.error(errno),
@@ -273,6 +280,7 @@ impl Filesystem for Fuse {
         reply: ReplyEmpty,
     ) {
         self.shared.passthrough.release(inode.0);
+        self.shared.push.released(inode.0);
         self.shared.fs.release(inode.0);
         reply.ok();
     }
@@ -309,9 +317,9 @@ impl Filesystem for Fuse {
         if offset == 0
             && self.shared.push.is_possible()
             && let Some(pass) = self.shared.fs.begins_to_read(inode.0)
+            && !self.shared.push.ahead(pass)
         {
-            let shared = self.shared.clone();
-            self.pool.submit(move || shared.push_ahead(pass));
+            self.shared.fs.not_handed_out(pass);
         }
     }
 

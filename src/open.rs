@@ -49,7 +49,7 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
         ask_opendirs: config.auto_unmount,
         xattrs: config.showing.xattr,
         changing: root.is_changing.then_some(config.showing.refresh),
-        direct_from: config.direct_io.unwrap_or_else(|| memory() / LARGE),
+        direct_from: config.direct_io.unwrap_or(u64::MAX),
         push: config.push,
         follow: config.follow,
         receivers: config.threads as u32,
@@ -66,15 +66,6 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let filesystem = Fuse::new(fs, behaviour, move || engine.close());
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary: root.summary, mode: root.mode, on_mounted })
-}
-
-/// What takes more than this part of the memory is read without the page cache.
-const LARGE: u64 = 8;
-
-/// Bytes of the machine's memory.
-fn memory() -> u64 {
-    let info = rustix::system::sysinfo();
-    (info.totalram as u64).saturating_mul(info.mem_unit.into())
 }
 
 fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {

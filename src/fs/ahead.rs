@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use crate::content::Content;
+use crate::content::{Content, MAX_COPIED};
 use crate::tree::{FileKind, NodeId, NodeKind, Tree};
 
 /// Number of files that are handed out at first, and later.
@@ -16,8 +16,8 @@ const FIRST_WINDOW: usize = 8;
 const MAX_WINDOW: usize = 256;
 /// Bytes that are handed out before the program reads on.
 const MAX_BYTES: usize = 2 << 20;
-/// Larger files are not handed out.
-const MAX_FILE: u64 = 64 << 10;
+/// Larger files are not handed out: they would not be copied.
+const MAX_FILE: u64 = MAX_COPIED;
 /// Number of reads in order, after the first, before files are handed out.
 const IN_ORDER: u32 = 2;
 /// Programs with several threads read files in nearly the order of their nodes, and directories may be in between.
@@ -63,9 +63,16 @@ impl Ahead {
         }
     }
 
+    /// [`Ahead::hand_out`] is not going to be called.
+    pub fn cancel(&self, pass: Pass) {
+        self.update(pass, |progress| progress.is_busy = false);
+    }
+
     /// Calls `hand_out` with the files that come next and their contents until that is enough, or it returns false:
     /// nobody has looked the file up.
     pub fn hand_out(&self, pass: Pass, tree: &dyn Tree, hand_out: &mut HandOut<'_>) {
+        // A panic would leave it busy for ever.
+        let _busy = Busy { ahead: self, pass };
         loop {
             match self.step(pass) {
                 Step::List { behind, cursor } => {
@@ -101,6 +108,19 @@ impl Ahead {
     }
 }
 
+struct Busy<'a> {
+    ahead: &'a Ahead,
+    pass: Pass,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.ahead.cancel(self.pass);
+        }
+    }
+}
+
 /// The way of programs through one directory.
 struct Progress {
     last: NodeId,
@@ -132,6 +152,11 @@ impl Progress {
         if self.in_order < self.needed {
             return false;
         }
+        // Short runs here and there: what was handed out after the last one was of no use.
+        if self.plan.is_unused() {
+            self.give_up();
+            return false;
+        }
         self.in_order = 0;
         self.plan = Plan::behind(node);
         true
@@ -160,6 +185,8 @@ struct Plan {
     handed_out: VecDeque<NodeId>,
     /// How many of these were read all the same.
     in_vain: usize,
+    /// The program has read on behind what was handed out.
+    is_used: bool,
 }
 
 /// What a plan has to do with a file that is read.
@@ -184,9 +211,14 @@ impl Plan {
         Plan { behind: Some(node), cursor: Some(0), window, left, ..Plan::default() }
     }
 
+    fn is_unused(&self) -> bool {
+        !self.handed_out.is_empty() && !self.is_used
+    }
+
     fn read(&mut self, node: NodeId) -> Met {
         if let Some(at) = self.next.iter().position(|next| *next == node) {
             self.next.drain(..=at);
+            self.is_used = true;
             return self.go_on();
         }
         if self.handed_out.contains(&node) {

@@ -17,7 +17,8 @@ use parking_lot::Mutex;
 
 use super::listed::Listed;
 use super::passthrough::Passthrough;
-use super::push::Push;
+use super::push::{Push, Stored};
+use crate::content::Bytes;
 use crate::fs::{Attributes, FileSystem, Line, Pass};
 use crate::tree::{Lifetime, NodeKind};
 use crate::{Error, Result};
@@ -112,32 +113,39 @@ impl Shared {
     }
 
     /// Gives the kernel the content of a small file that is being opened for the first time: it will be read.
-    pub fn push_opened(&self, inode: u64) {
-        if !self.push.is_first(inode) {
-            return;
-        }
-        let forgotten = self.push.forgotten();
-        if let Ok(Some(bytes)) = self.guard(inode, |fs| fs.small(inode, MAX_OPENED)) {
-            // SAFETY: they are handed to writev.
-            self.push.store(inode, unsafe { bytes.for_the_kernel() }, forgotten);
-        }
+    pub fn push_opened(self: &Arc<Shared>, inode: u64) {
+        self.push.opened(inode, || {
+            let forgotten = self.push.forgotten();
+            if let Ok(Some(bytes)) = self.guard(inode, |fs| fs.small(inode, MAX_OPENED)) {
+                self.store(inode, &bytes, forgotten);
+            }
+        });
     }
 
-    /// Gives the kernel what will probably be read next.
+    /// Gives the kernel what will probably be read next. To be called on the one thread that does so.
     pub fn push_ahead(self: &Arc<Shared>, pass: Pass) {
         self.fs.hand_out(pass, &mut |inode, read| {
             let forgotten = self.push.forgotten();
             match self.guard(inode, |_| read()) {
-                Ok(bytes) => {
-                    // SAFETY: they are handed to writev.
-                    let is_known = self.push.store(inode, unsafe { bytes.for_the_kernel() }, forgotten);
-                    self.watch(inode);
-                    is_known
-                }
+                Ok(bytes) => self.store(inode, &bytes, forgotten),
                 // Whoever reads the file gets the error.
                 Err(_) => true,
             }
         });
+    }
+
+    /// Says whether the kernel knows the file.
+    fn store(self: &Arc<Shared>, inode: u64, bytes: &Bytes, forgotten: u64) -> bool {
+        // What is mapped may have to be read from a disk, while the kernel waits.
+        let Bytes::Owned(bytes) = bytes else { return true };
+        let stored = self.push.store(inode, bytes, forgotten);
+        self.watch(inode);
+        if stored == Stored::Outdated
+            && let Some(notifier) = self.notifier.get()
+        {
+            let _ = notifier.inval_inode(INodeNo(inode), 0, 0);
+        }
+        stored != Stored::Unknown
     }
 
     /// The container of `inode` changed: the kernel has to forget all that it was given of it.

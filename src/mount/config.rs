@@ -115,7 +115,7 @@ pub struct Config {
     pub threads: usize,
     /// Bytes that the kernel reads ahead; None: more than usual where that is possible.
     pub read_ahead: Option<u64>,
-    /// Uncompressed datasets of so many bytes are read without the page cache; None: it depends on the memory.
+    /// Uncompressed datasets of so many bytes are read without the page cache; None: none are.
     pub direct_io: Option<u64>,
     /// How containers at URLs are reached.
     pub access: Access,

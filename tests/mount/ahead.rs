@@ -227,3 +227,65 @@ fn files_of_replaced_containers_are_of_one_version() {
         })
     });
 }
+
+/// Programs that read the same or neighbouring small files at the same time wait for nothing but their answers.
+#[test]
+fn many_readers_of_small_files_are_all_answered() {
+    let dir = scratch();
+    let folder = dir.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let contents = |len: usize| (0..600).map(|n| vec![n as u8; len]).collect::<Vec<_>>();
+    let names: Vec<String> = (0..600).map(|n| format!("signal {n:04}")).collect();
+    write_bytes(&folder.join("0.rab"), &names, &contents(9000));
+    write_bytes(&folder.join("1.rab"), &names, &contents(30_000));
+    let script = r#"import os, sys, threading
+folder, first, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for container in "01":
+    names = sorted(n for n in os.listdir(f"{folder}/{container}.rab") if n.startswith("signal") and "." not in n)
+    for n in range(first, len(names), step):
+        with open(f"{folder}/{container}.rab/{names[n]}", "rb") as f:
+            data = f.read()
+        assert data == bytes([n % 256]) * (9000 if container == "0" else 30000), names[n]"#;
+    for round in 0..6 {
+        let options: &[&str] = if round % 2 == 0 { &[] } else { &["--threads", "1"] };
+        let mount = Mount::with(&folder, options);
+        // Every fourth file each, and then all of them together.
+        let together = r#"
+            run() { timeout -s KILL 60 "$1" -c "$2" "$3" "$4" "$5" || echo stuck; }
+            for n in 0 1 2 3; do run "$1" "$2" "$3" "$n" 4 & done; wait
+            for n in 0 1 2 3 4 5; do run "$1" "$2" "$3" 0 1 & done; wait"#;
+        assert_eq!(sh(together, &[&interpreter(), &script, &mount.path]), "", "{options:?}");
+    }
+}
+
+/// A container that changes while its files are being handed over to the kernel.
+#[test]
+fn a_change_while_files_are_read_keeps_nobody_waiting() {
+    let dir = scratch();
+    let file = dir.path().join("many.rab");
+    let names: Vec<String> = (0..600).map(|n| format!("signal {n:04}")).collect();
+    let contents: Vec<_> = (0..600).map(|n| vec![n as u8; 20_000]).collect();
+    let script = r#"import os, sys, time
+folder, first = sys.argv[1], int(sys.argv[2])
+end = time.time() + 1.5
+names = [f"{folder}/signal {n:04}" for n in range(first, 600, 4)]
+while time.time() < end:
+    for name in names:
+        try:
+            f = os.open(name, 0)
+            data = os.read(f, 70000)
+            os.posix_fadvise(f, 0, 0, 4)
+            os.close(f)
+        except OSError:
+            continue
+        assert data == bytes([int(name[-4:]) % 256]) * 20000, name"#;
+    for _ in 0..4 {
+        write_bytes(&file, &names, &contents);
+        let mount = Mount::new(&file);
+        sh(r#"ls -l "$1""#, &[&mount.path]);
+        let together = r#"
+            for n in 0 1 2 3; do timeout -s KILL 60 "$1" -c "$2" "$3" "$n" || echo stuck & done
+            sleep 0.5; touch "$4"; wait"#;
+        assert_eq!(sh(together, &[&interpreter(), &script, &mount.path, &file]), "");
+    }
+}

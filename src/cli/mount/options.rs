@@ -182,10 +182,11 @@ pub struct Settings {
     #[arg(help_heading = PERFORMANCE, long, value_name = "SIZE", value_parser = values::size)]
     pub read_ahead: Option<u64>,
 
-    /// Read uncompressed datasets of at least this size without the page cache [default: an eighth of memory]
+    /// Read uncompressed datasets of at least this size without the page cache [default: off]
     ///
-    /// What is read is then not copied twice, and kept only once in memory, with the container. Mapped files (np.memmap)
-    /// use the page cache as before, and reads of a few kilobytes are slower. "off" turns it off.
+    /// For datasets that are read once, from front to back: what is read is not copied twice, and kept only once in
+    /// memory, with the container. Reads of a few kilobytes are slower, and each program that maps such a file (np.memmap)
+    /// makes the kernel drop what others have mapped of it, to be read again.
     #[arg(help_heading = PERFORMANCE, long, value_name = "SIZE", value_parser = values::size_or_off)]
     pub direct_io: Option<u64>,
 
