@@ -90,14 +90,14 @@ fn make_one(files: &[PathBuf], config: &Config) -> Result<bool> {
         return Ok(false);
     }
     format::are_one(
-        &files.iter().map(|file| source::open(file)).collect::<Result<Vec<_>>>()?,
+        &files.iter().map(|file| format::source(file)).collect::<Result<Vec<_>>>()?,
         &config.showing.formats,
     )
 }
 
 /// Of one file, or of several that make one container.
 fn container(files: &[PathBuf], config: &Config, engine: &Arc<Engine>) -> Result<Root> {
-    let sources = files.iter().map(|file| source::open(file)).collect::<Result<Vec<_>>>()?;
+    let sources = files.iter().map(|file| format::source(file)).collect::<Result<Vec<_>>>()?;
     let Some((first, others)) = sources.split_first() else { return Err(Error::NotFound) };
     let modified = sources.iter().map(|source| source.modified()).max().unwrap_or(SystemTime::UNIX_EPOCH);
     let stored = sources.iter().map(|source| source.len()).sum();

@@ -30,7 +30,7 @@ use crate::codec::Engine;
 use crate::content::Content;
 use crate::error::Place;
 use crate::format::{self, Container, Context, Options, Parts};
-use crate::source::{self, Source};
+use crate::source::Source;
 use crate::tree::{
     Abilities, Arena, Builder, Datasets, Derived, Description, Link, Names, Rewrite, naming, nearest,
 };
@@ -141,7 +141,7 @@ impl Archive {
     /// # Errors
     /// As [`Archive::open`], and [`Error::Usage`] if the files are not one container.
     pub fn open_files<P: AsRef<Path>>(paths: &[P], options: Options) -> Result<Archive> {
-        let mut sources = paths.iter().map(|path| source::open(path.as_ref()));
+        let mut sources = paths.iter().map(|path| format::source(path.as_ref()));
         let source = sources.next().ok_or_else(|| Error::Usage("no file was named".into()))??;
         let others = sources.collect::<Result<Vec<_>>>()?;
         let container = format::open(context(&source, &others, &options))?;

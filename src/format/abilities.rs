@@ -22,6 +22,8 @@ pub struct Marks {
     pub shares_extension: bool,
     /// Extensions that are read but no longer written.
     pub old_extensions: &'static [&'static str],
+    /// Extensions of files whose directory is at their end.
+    pub directory_last: &'static [&'static str],
     /// The names of its datasets begin with the stem of the file, as the file has no names for them.
     pub named_after_file: bool,
 }

@@ -29,7 +29,7 @@ pub use rab::{Add, Column, ColumnValue, Compression, Editor, Item, Writer};
 pub use several::{Parts, are_one, only_parts, parts};
 
 use crate::codec::Engine;
-use crate::source::{Policy, Siblings, Source};
+use crate::source::{self, Policy, Siblings, Source};
 use crate::{Error, Result};
 
 /// What a format needs to open a container.
@@ -162,6 +162,19 @@ pub fn shown(source: &dyn Source) -> Result<&'static dyn Format> {
     let head = source.read_range(0..source.len().min(HEAD as u64))?;
     let candidate = Candidate { path: source.path(), head: &head, len: source.len(), asked_for: true };
     detect(&candidate).ok_or_else(|| not_a_container(source.path(), &head))
+}
+
+/// Opens a file or a URL that may be a container.
+///
+/// # Errors
+/// As [`source::open`].
+pub fn source(path: &Path) -> Result<Arc<dyn Source>> {
+    let shown = source::without_secrets(path);
+    let extension = shown.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    let is_last = |format: &&dyn Format| {
+        extension.as_deref().is_some_and(|extension| format.marks().directory_last.contains(&extension))
+    };
+    source::open(path, FORMATS.iter().any(is_last))
 }
 
 /// The first format that recognizes the file, if any does.

@@ -5,6 +5,7 @@
 //! are the three ways to run it, `serve` waits for its end, `unmount` unmounts exactly it.
 
 mod allocator;
+mod arguments;
 mod command;
 pub mod config;
 mod daemon;
@@ -66,6 +67,7 @@ pub fn run<F: fuser::Filesystem>(
         _ => dead::clear_private(),
     }
     source::configure(config.access.clone());
+    arguments::hide_secrets();
     let ready = source_exists(config).and_then(|()| match config.mode {
         Mode::Command(_) => preflight::check(config).map(|()| None),
         _ => place(config).and_then(|place| preflight::check(config).map(|()| Some(place))),

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::codec::Engine;
 use crate::format::{self, Context, Options};
-use crate::source::{self, Source};
+use crate::source::Source;
 use crate::view::Directory;
 use crate::view::zarr::{self, Others, Reference, References};
 use crate::{Error, Result, yaml};
@@ -77,8 +77,8 @@ pub fn write(
 type Opened = (Vec<Arc<dyn Source>>, Directory);
 
 fn opened(path: &Path, and: &[PathBuf], formats: &Options) -> Result<Opened> {
-    let source = source::open(path)?;
-    let others = and.iter().map(|path| source::open(path)).collect::<Result<Vec<_>>>()?;
+    let source = format::source(path)?;
+    let others = and.iter().map(|path| format::source(path)).collect::<Result<Vec<_>>>()?;
     let engine = Arc::new(Engine::new(CACHE));
     let context =
         Context { options: formats.clone(), others: others.clone(), ..Context::new(source.clone(), engine) };

@@ -38,15 +38,16 @@ pub fn without_secrets(path: &Path) -> PathBuf {
     url(path).map_or_else(|| path.to_owned(), |url| shown(url).into())
 }
 
-/// Opens a file or an object.
+/// Opens a file or an object. `reads_end`: its last bytes will be read soon.
 ///
 /// # Errors
 /// As [`FileSource::open`].
-pub fn open(path: &Path) -> Result<Arc<dyn Source>> {
+pub fn open(path: &Path, reads_end: bool) -> Result<Arc<dyn Source>> {
     #[cfg(feature = "remote")]
     if let Some(url) = url(path) {
-        return Ok(Arc::new(remote::RemoteSource::open(url)?));
+        return Ok(Arc::new(remote::RemoteSource::open(url, reads_end)?));
     }
+    let _ = reads_end;
     Ok(Arc::new(FileSource::open(path)?))
 }
 

@@ -70,6 +70,12 @@ impl Server {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
 
+    /// The bytes sent so far.
+    fn sent(&self) -> usize {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        log.lines().map(|line| line.split(' ').nth(9).unwrap().parse::<usize>().unwrap()).sum()
+    }
+
     /// The requests so far.
     fn requests(&self) -> usize {
         std::fs::read_to_string(&self.log).unwrap_or_default().lines().count()
@@ -138,13 +144,15 @@ fn a_mounted_url_has_the_bytes_of_the_file() {
     check_any_range(&mount.join("large"), 100);
     sh(r#"cmp "$1" "$2""#, &[&mount.join("large"), &plain]);
     // Everything was fetched once.
-    let sent = std::fs::read_to_string(&server.log).unwrap();
-    let sent: usize =
-        sent.lines().map(|line| line.split(' ').nth(9).unwrap().parse::<usize>().unwrap()).sum();
+    let sent = server.sent();
     assert!(sent < bytes.len() + (2 << 20), "{sent}");
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(table.contains("large.rab") && !table.contains("secret"));
     assert!(!mount.log().contains("secret"), "{}", mount.log());
+    // Nor does any process show it, but for this test's.
+    let shown =
+        sh(r#"cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -a "large.rab?" || true"#, &[]);
+    assert!(shown.contains("large.rab?****") && !shown.contains("secret"), "{shown}");
 }
 
 #[test]
@@ -304,4 +312,93 @@ fn references_to_a_url_need_no_other() {
     let want = dir.path().join("want");
     sh(r#""$1" cat "$2" 'my second array' > "$3""#, &[&RAB, &data("readme.rab"), &want]);
     sh(r#""$1" -c "$2" "$3" | cmp - "$4""#, &[&interpreter(), &script, &refs, &want]);
+}
+
+#[test]
+fn archives_are_listed_with_few_requests() {
+    let dir = scratch();
+    let write = "import sys, numpy as np\n\
+        np.savez(sys.argv[1], **{f'x{n:03}': np.full(300_000 + n, n % 251, 'u1') for n in range(120)})\n\
+        np.savez_compressed(sys.argv[2], **{f'x{n:03}': np.random.default_rng(n).bytes(300_000 + n) for n in range(60)})";
+    let names = ["stored.npz", "deflated.npz"];
+    let paths = names.map(|name| dir.path().join(name));
+    python(&[&"-c", &write, &paths[0], &paths[1]]);
+    let server = Server::nginx(dir.path());
+    for (name, path, members) in [(names[0], &paths[0], 120), (names[1], &paths[1], 60)] {
+        let before = server.requests();
+        assert_eq!(rab(&[&"ls", &server.url(name)]).out.lines().count(), members);
+        eventually("the requests are logged", || server.requests() == before + 2);
+        let sent = server.sent();
+        assert_eq!(rab(&[&"ls", &"-l", &server.url(name)]).out, rab(&[&"ls", &"-l", path]).out);
+        eventually("the requests are logged", || server.requests() > before + 100.min(members));
+        let sent = server.sent() - sent;
+        assert!(sent < 4 << 20, "{name}: {sent}");
+        // One element of one member.
+        let before = server.requests();
+        assert_eq!(rab(&[&"get", &server.url(name), &"x059[7]"]).code, 0);
+        eventually("the requests are logged", || (before + 3..=before + 4).contains(&server.requests()));
+    }
+}
+
+#[test]
+fn credentials_come_from_profiles() {
+    let server = Server::start(|port, _| {
+        let mut command = Command::new(interpreter().with_file_name("moto_server"));
+        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
+        command
+    });
+    let dir = scratch();
+    let upload = "import sys, boto3\n\
+        s3 = boto3.client('s3', endpoint_url=sys.argv[1], region_name='us-east-1', aws_access_key_id='a',\n\
+        \x20   aws_secret_access_key='b')\n\
+        s3.create_bucket(Bucket='bucket')\n\
+        s3.upload_file(sys.argv[2], 'bucket', 'x.rab')";
+    python(&[&"-c", &upload, &server.url(""), &data("readme.rab")]);
+    let endpoint = server.url("");
+    let config = format!(
+        "[default]\nregion = us-east-1\n\
+         [profile process]\nendpoint_url = {endpoint}\ncredential_process = echo '{{\"AccessKeyId\": \"a\", \"SecretAccessKey\": \"b\"}}'\n\
+         [profile expired]\nendpoint_url = {endpoint}\ncredential_process = echo 'first line; # and' >&2; echo 'the session has expired' >&2; exit 1\n\
+         [profile sso]\nendpoint_url = {endpoint}\nsso_session = x\n"
+    );
+    std::fs::write(dir.path().join("config"), config).unwrap();
+    std::fs::write(
+        dir.path().join("credentials"),
+        "[keys]\naws_access_key_id = a\naws_secret_access_key = b;c#d\n",
+    )
+    .unwrap();
+    let s3 = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = Command::new(RAB);
+        command.args(arguments).envs(variables.iter().copied());
+        command.env("AWS_CONFIG_FILE", dir.path().join("config"));
+        run(command.env("AWS_SHARED_CREDENTIALS_FILE", dir.path().join("credentials")))
+    };
+    let url = "s3://bucket/x.rab";
+    let want = rab(&[&"ls", &data("readme.rab")]).out;
+    for (arguments, variables) in [
+        (&["ls", url, "--profile", "process"][..], &[][..]),
+        (&["ls", url], &[("AWS_PROFILE", "process")]),
+        (&["--profile", "keys", "ls", url, "--endpoint-url", &endpoint], &[]),
+        // An option comes before the environment.
+        (&["ls", url, "--profile", "process"], &[("AWS_ENDPOINT_URL_S3", ""), ("AWS_ACCESS_KEY_ID", "x")]),
+    ] {
+        let outcome = s3(arguments, variables);
+        assert_eq!((outcome.code, &outcome.out), (0, &want), "{arguments:?} {outcome:?}");
+    }
+    let mounted = s3(
+        &["mount", url, "-o", &format!("profile=keys,endpoint_url={endpoint}"), "--", "sh", "-c", "ls -A {}"],
+        &[],
+    );
+    assert!(mounted.code == 0 && mounted.out.contains("my first array"), "{mounted:?}");
+    for (profile, message) in [
+        ("expired", "profile \"expired\" gives no credentials: the session has expired\n"),
+        ("none", "there is no profile \"none\""),
+    ] {
+        let outcome = s3(&["ls", url, "--profile", profile], &[]);
+        assert!(outcome.code == 10 && outcome.err.contains(message), "{outcome:?}");
+    }
+    let outcome = s3(&["ls", url, "--profile", "sso"], &[("PATH", "/nowhere")]);
+    assert!(outcome.err.contains("the command aws is needed for it"), "{outcome:?}");
+    let outcome = s3(&["ls", url, "--no-sign-request", "--profile", "keys"], &[]);
+    assert_eq!(outcome.code, 2, "{outcome:?}");
 }

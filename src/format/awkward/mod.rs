@@ -79,7 +79,8 @@ impl Format for Awkward {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some("awkward"), views: &["blobs"], old_extensions: &["akd"], ..Marks::default() }
+        let (views, old_extensions) = (&["blobs"], &["akd"]);
+        Marks { facts: Some("awkward"), views, old_extensions, directory_last: &["awkd"], ..Marks::default() }
     }
 
     fn multi_file(&self) -> Option<&'static dyn MultiFile> {

@@ -53,7 +53,7 @@ impl Format for Npz {
     }
 
     fn marks(&self) -> Marks {
-        Marks { facts: Some("zip"), ..Marks::default() }
+        Marks { facts: Some("zip"), directory_last: &["npz"], ..Marks::default() }
     }
 
     fn write(&self) -> Option<&'static dyn WriteFormat> {

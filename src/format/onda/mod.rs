@@ -72,7 +72,8 @@ impl Format for Onda {
 
     fn marks(&self) -> Marks {
         let views = &["channels", "decoded", "spans"];
-        Marks { facts: Some("onda"), views, shares_extension: true, ..Marks::default() }
+        let directory_last = &[EXTENSION];
+        Marks { facts: Some("onda"), views, shares_extension: true, directory_last, ..Marks::default() }
     }
 
     fn multi_file(&self) -> Option<&'static dyn MultiFile> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::{Candidate, Container, Context, Format};
+use super::{Candidate, Container, Context, Format, Marks};
 use crate::Result;
 use crate::codec::zip::{END, LOCAL};
 use datasets::ZipDatasets;
@@ -36,6 +36,10 @@ impl Format for Zip {
             true => (is_zip || is_ozx) && (head.starts_with(&END) || memmem::find(head, &LOCAL).is_some()),
             false => is_store && (head.starts_with(&END) || head.starts_with(&LOCAL)),
         }
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { directory_last: &["zip", "ozx"], ..Marks::default() }
     }
 
     fn open(&self, context: Context) -> Result<Container> {

@@ -41,15 +41,15 @@ pub struct RemoteSource {
 }
 
 impl RemoteSource {
-    /// Opens an object with one request.
+    /// Opens an object with one request, or two side by side.
     ///
     /// # Errors
     /// [`Error::Open`] says whether it is missing, refused or unreachable.
-    pub fn open(url: &str) -> Result<RemoteSource> {
+    pub fn open(url: &str, reads_end: bool) -> Result<RemoteSource> {
         let path = PathBuf::from(shown(url));
         let failed = |failure: Failure| Error::open(&path, failure.into());
         let object = runtime::enter(|| object(url)).map_err(failed)?;
-        let (head, tail) = runtime::wait(ends(&*object, has_end(url))).map_err(failed)?;
+        let (head, tail) = runtime::wait(ends(&*object, reads_end)).map_err(failed)?;
         let changed = Arc::new(AtomicBool::new(false));
         Ok(RemoteSource {
             len: head.len,
@@ -84,12 +84,6 @@ async fn ends(object: &dyn Object, with_end: bool) -> Result<(Part, Option<Part>
         None => None,
     };
     Ok((head, end))
-}
-
-/// Files of formats whose directory comes last are named so.
-fn has_end(url: &str) -> bool {
-    let path = url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-    [".npz", ".zip", ".ozx", ".arrow", ".awkd"].iter().any(|extension| path.ends_with(extension))
 }
 
 fn object(url: &str) -> Result<Arc<dyn Object>, Failure> {

@@ -134,7 +134,11 @@ fn of_process(command: &mut Command) -> Result<Loaded, String> {
         let text = String::from_utf8_lossy(&output.stderr);
         let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it failed").trim();
         // Version 1 of the AWS command line prints how it is used.
-        return Err(if text.contains("usage: ") { format!("it needs version 2 of {name}") } else { last.to_owned() });
+        return Err(if text.contains("usage: ") {
+            format!("it needs version 2 of {name}")
+        } else {
+            last.to_owned()
+        });
     }
     parsed(&output.stdout).ok_or_else(|| "its program printed something else".into())
 }
