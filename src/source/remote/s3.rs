@@ -7,8 +7,9 @@
 use std::env::var_os;
 use std::sync::Arc;
 
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::{ClientOptions, Error, ObjectStore, RetryConfig};
+use reqwest::Url;
 
 use super::profile::{Profile, ProfileCredentials};
 use crate::source::access::{Access, access};
@@ -43,9 +44,12 @@ pub fn store(
     }
     let mut builder = AmazonS3Builder::new().with_region(profile_found.region().unwrap_or(DEFAULT_REGION));
     if let Some(endpoint) = profile_found.endpoint() {
-        builder = builder.with_endpoint(endpoint);
+        builder = builder.with_endpoint(checked(endpoint)?);
     }
-    for (name, value) in std::env::vars() {
+    for (name, value) in std::env::vars().filter(|(_, value)| !value.is_empty()) {
+        if name.starts_with("AWS_ENDPOINT") {
+            checked(&value)?;
+        }
         if let Some(key) = name.strip_prefix("AWS_").and_then(|_| name.to_ascii_lowercase().parse().ok()) {
             builder = builder.with_config(key, value);
         }
@@ -54,7 +58,8 @@ pub fn store(
         builder = builder.with_region(region);
     }
     if let Some(endpoint) = endpoint {
-        builder = builder.with_endpoint(endpoint);
+        // Of two it takes this one.
+        builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, checked(endpoint)?);
     }
 
     let has_keys = KEYS.iter().any(|name| var_os(name).is_some());
@@ -68,6 +73,15 @@ pub fn store(
     }
     let builder = builder.with_bucket_name(bucket).with_client_options(client.with_allow_http(true));
     Ok((Arc::new(builder.with_retry(retry).build()?), is_without_keys))
+}
+
+fn checked(endpoint: &str) -> Result<&str, Error> {
+    let is_web = |url: &Url| ["http", "https"].contains(&url.scheme()) && url.has_host();
+    if Url::parse(endpoint).is_ok_and(|url| is_web(&url)) {
+        return Ok(endpoint);
+    }
+    let problem = format!("the endpoint {endpoint:?} is not the URL of a store, such as https://HOST:PORT");
+    Err(Error::Generic { store: "S3", source: problem.into() })
 }
 
 fn unknown(profile: &str) -> Error {
