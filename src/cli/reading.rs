@@ -59,6 +59,10 @@ pub struct Reading {
     #[arg(long)]
     pub follow_outside: bool,
 
+    /// Fetch files elsewhere that a container names, if their URLs begin like this (may be given again)
+    #[arg(long, value_name = "URL")]
+    pub allow_url: Vec<String>,
+
     /// Decode data in a format that is not built in (Onda's file_format) with a program: 'flac=flac -dcs -' (may be
     /// given again)
     #[arg(long, value_name = "FORMAT=COMMAND", value_parser = decoder)]
@@ -85,7 +89,11 @@ pub fn decoder(text: &str) -> std::result::Result<(String, String), String> {
 
 impl Reading {
     pub fn options(&self) -> Options {
-        let policy = Policy { follow_outside: self.follow_outside, mountpoint: None };
+        let policy = Policy {
+            follow_outside: self.follow_outside,
+            allowed_urls: self.allow_url.clone(),
+            mountpoint: None,
+        };
         Options {
             format: self.format.clone(),
             dtype: self.dtype.clone(),
@@ -108,6 +116,7 @@ impl Reading {
             dtype: self.dtype.or(other.dtype),
             no_verify: self.no_verify || other.no_verify,
             follow_outside: self.follow_outside || other.follow_outside,
+            allow_url: [other.allow_url, self.allow_url].concat(),
             decoder: [other.decoder, self.decoder].concat(),
         }
     }

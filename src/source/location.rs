@@ -16,9 +16,12 @@ const SCHEMES: [&str; 5] = ["https://", "http://", "s3://", "gs://", "az://"];
 
 /// The URL that a path is, if it is one.
 pub fn url(path: &Path) -> Option<&str> {
-    let text = path.to_str()?;
-    let has_scheme = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
-    (cfg!(feature = "remote") && has_scheme && !path.exists()).then_some(text)
+    path.to_str().filter(|text| is_url(text) && !path.exists())
+}
+
+/// Does a text name something that can be opened at a URL?
+pub fn is_url(text: &str) -> bool {
+    cfg!(feature = "remote") && SCHEMES.iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// A URL without what may be secret: name and password, and the signature in its query.

@@ -16,7 +16,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use rustix::fs::FileType;
 
-use super::{FileSource, Mapped, Source, resolve, url};
+use super::{Mapped, Source, below_url, is_url, location, resolve, url};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -26,7 +26,7 @@ const MAX_OPEN: NonZeroUsize = NonZeroUsize::new(128).unwrap();
 /// The named files that are open: the one that was not used for longest is closed first.
 pub struct OpenFiles {
     next: AtomicU64,
-    held: Mutex<LruCache<u64, Arc<FileSource>>>,
+    held: Mutex<LruCache<u64, Arc<dyn Source>>>,
 }
 
 impl Default for OpenFiles {
@@ -40,6 +40,8 @@ impl Default for OpenFiles {
 pub struct Policy {
     /// Those outside of the container's directory too.
     pub follow_outside: bool,
+    /// Beginnings of URLs outside of the container's directory.
+    pub allowed_urls: Vec<String>,
     /// Where we are mounted, absolute and without links: to look into it would be to wait for ourselves.
     pub mountpoint: Option<PathBuf>,
 }
@@ -73,13 +75,35 @@ impl Siblings {
     }
 
     fn look_for(&self, name: &Path) -> io::Result<Named> {
-        let refused = |problem: &str| Err(io::Error::other(problem));
         if name.as_os_str().is_empty() {
-            return refused("the path is empty");
+            return Err(io::Error::other("the path is empty"));
         }
-        if url(&self.container).is_some() {
-            return refused("a container at a URL cannot name other files: download both");
+        let text = name.to_str().unwrap_or_default();
+        match (url(&self.container), is_url(text)) {
+            (None, false) => self.look_for_file(name),
+            (container, _) => {
+                let found = below_url::resolve(container, text, &self.policy.allowed_urls);
+                self.look_for_object(Path::new(&found.map_err(io::Error::other)?))
+            }
         }
+    }
+
+    /// An object is opened at once: only then its length is known.
+    fn look_for_object(&self, path: &Path) -> io::Result<Named> {
+        let source = location::open(path, false).map_err(|error| match error {
+            Error::Open { cause, .. } => io::Error::new(cause.kind(), cause.to_string()),
+            error => io::Error::other(error),
+        })?;
+        let number = self.files.next.fetch_add(1, Ordering::Relaxed);
+        let seen = Seen::of(&*source);
+        drop(self.files.held.lock().push(number, source));
+        let changed = AtomicBool::new(false);
+        let shown = Some(location::without_secrets(path));
+        Ok(Named { path: path.to_owned(), shown, seen, changed, number, files: self.files.clone() })
+    }
+
+    fn look_for_file(&self, name: &Path) -> io::Result<Named> {
+        let refused = |problem: &str| Err(io::Error::other(problem));
         let root = self.root()?;
         let target = resolve(&root.join(name), self.policy.mountpoint.as_deref())?;
         if !self.policy.follow_outside && !target.path.starts_with(root) {
@@ -97,6 +121,7 @@ impl Siblings {
         }
         Ok(Named {
             path: target.path,
+            shown: None,
             seen: Seen {
                 file_id: (target.stat.st_dev, target.stat.st_ino),
                 stamp: (target.stat.st_mtime, target.stat.st_mtime_nsec as i64),
@@ -112,16 +137,33 @@ impl Siblings {
 /// What a file was when it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seen {
-    /// Device and inode number.
+    /// Device and inode number, or what identifies the version of an object.
     file_id: (u64, u64),
     /// When it was modified, in seconds and nanoseconds.
     stamp: (i64, i64),
     len: u64,
 }
 
+impl Seen {
+    fn of(source: &dyn Source) -> Seen {
+        let stamp = match source.modified().duration_since(UNIX_EPOCH) {
+            Ok(since) => (since.as_secs() as i64, since.subsec_nanos().into()),
+            // Nanoseconds count forwards before 1970 too.
+            Err(before) => {
+                let before = before.duration();
+                let nanos = i64::from(before.subsec_nanos());
+                (-(before.as_secs() as i64) - i64::from(nanos > 0), (1_000_000_000 - nanos) % 1_000_000_000)
+            }
+        };
+        Seen { file_id: source.file_id().unwrap_or_default(), stamp, len: source.len() }
+    }
+}
+
 /// A file that was found. Its length and its bytes are those it had then, or reads fail.
 pub struct Named {
     path: PathBuf,
+    /// What messages call it, if that is not its path.
+    shown: Option<PathBuf>,
     seen: Seen,
     changed: AtomicBool,
     number: u64,
@@ -133,16 +175,15 @@ impl Named {
         self.seen
     }
 
-    fn open(&self) -> Result<Arc<FileSource>> {
+    fn open(&self) -> Result<Arc<dyn Source>> {
         if self.changed.load(Ordering::Relaxed) {
-            return Err(Error::Changed { file: self.path.clone() });
+            return Err(Error::Changed { file: self.path().to_owned() });
         }
         if let Some(open) = self.files.held.lock().get(&self.number) {
             return Ok(open.clone());
         }
-        let source = Arc::new(FileSource::open(&self.path)?);
-        let now = Seen { file_id: source.file_id(), stamp: source.stamp(), len: source.len() };
-        if now != self.seen {
+        let source = location::open(&self.path, false)?;
+        if Seen::of(&*source) != self.seen {
             return Err(self.mark_changed());
         }
         // Closing is not done under the lock.
@@ -153,7 +194,7 @@ impl Named {
 
     /// The first to notice says so in the log.
     fn mark_changed(&self) -> Error {
-        let error = Error::Changed { file: self.path.clone() };
+        let error = Error::Changed { file: self.path().to_owned() };
         if !self.changed.swap(true, Ordering::Relaxed) {
             log::error!("{error}");
         }
@@ -170,7 +211,7 @@ impl Drop for Named {
 
 impl Source for Named {
     fn path(&self) -> &Path {
-        &self.path
+        self.shown.as_deref().unwrap_or(&self.path)
     }
 
     fn len(&self) -> u64 {
@@ -220,7 +261,7 @@ mod tests {
     use super::*;
 
     fn siblings(root: &Path, follow_outside: bool) -> Siblings {
-        let policy = Policy { follow_outside, mountpoint: Some(root.join("mnt")) };
+        let policy = Policy { follow_outside, mountpoint: Some(root.join("mnt")), ..Policy::default() };
         Siblings::new(&root.join("table"), policy, Arc::default())
     }
 

@@ -406,3 +406,59 @@ fn credentials_come_from_profiles() {
     let outcome = s3(&["ls", url, "--no-sign-request", "--profile", "keys"], &[]);
     assert_eq!(outcome.code, 2, "{outcome:?}");
 }
+
+#[test]
+fn containers_name_files_below_their_own_url() {
+    let server = Server::nginx(&samples());
+    let table = "onda/test.onda.signal.arrow";
+    let path = samples().join(table);
+    for verb in ["ls", "verify", "cat"] {
+        let (local, remote) = (rab(&[&verb, &path]), rab(&[&verb, &server.url(table)]));
+        assert_eq!(
+            (local.code, &local.out),
+            (remote.code, &remote.out.replace(&server.url(table), self::path(&path))),
+            "{remote:?}"
+        );
+    }
+    let index = "safetensors/sharded/model.safetensors.index.json";
+    let remote = rab(&[&"diff", &samples().join(index), &server.url(index)]);
+    assert_eq!((remote.code, remote.out.as_str()), (0, ""), "{remote:?}");
+    // What lies elsewhere is not fetched, unless the user says so.
+    let dir = scratch();
+    let folder = dir.path().join("deep/down");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(
+        samples().join("safetensors/sharded/model-00001-of-00002.safetensors"),
+        dir.path().join("a.safetensors"),
+    )
+    .unwrap();
+    let other = Server::nginx(dir.path());
+    let tensors = rab(&[&"ls", &dir.path().join("a.safetensors")]).out;
+    let tensor = tensors.lines().next().unwrap();
+    for (name, is_below) in [
+        (other.url("a.safetensors"), false),
+        ("../../a.safetensors".to_owned(), false),
+        (format!("{}/a.safetensors", dir.path().display()), false),
+        (other.url("deep/down/a.safetensors"), true),
+    ] {
+        let index = format!("{{\"metadata\": {{}}, \"weight_map\": {{\"{tensor}\": \"{name}\"}}}}");
+        std::fs::write(folder.join("model.safetensors.index.json"), index).unwrap();
+        if is_below {
+            std::fs::copy(dir.path().join("a.safetensors"), folder.join("a.safetensors")).unwrap();
+        }
+        let url = other.url("deep/down/model.safetensors.index.json");
+        let outcome = rab(&[&"cat", &url, &tensor]);
+        assert_eq!(outcome.code == 0, is_below, "{name}: {outcome:?}");
+        if !is_below {
+            assert!(
+                outcome.err.contains("outside of the container's directory") || outcome.err.contains(".."),
+                "{outcome:?}"
+            );
+            let allowed = rab(&[&"cat", &url, &tensor, &"--allow-url", &other.url("")]);
+            assert_eq!(allowed.code == 0, name.starts_with("http"), "{allowed:?}");
+        }
+        // Nor does a file on disk reach a URL.
+        let outcome = rab(&[&"cat", &folder.join("model.safetensors.index.json"), &tensor]);
+        assert!(outcome.code != 0 || !name.starts_with("http"), "{outcome:?}");
+    }
+}

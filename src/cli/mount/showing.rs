@@ -98,6 +98,7 @@ impl ShowingOptions {
             "dtype" => parsed(key, value, text).map(|dtype| self.reading.dtype = Some(dtype)),
             "as" => parsed(key, value, text).map(|kind| self.kind = Some(kind)),
             "decoder" => parsed(key, value, decoder).map(|decoder| self.reading.decoder.push(decoder)),
+            "allow_url" => parsed(key, value, text).map(|prefix| self.reading.allow_url.push(prefix)),
             "include" => parsed(key, value, text).map(|pattern| self.include.push(pattern)),
             "exclude" => parsed(key, value, text).map(|pattern| self.exclude.push(pattern)),
             "max_depth" => parsed(key, value, depth).map(|depth| self.max_depth = Some(depth)),

@@ -1,5 +1,5 @@
 //! Reads an object in aligned blocks. A block is fetched once, whoever waits for it; missing blocks beside each other are
-//! one request. The first and last bytes that came when the object was opened are kept with it.
+//! one request. The first and last bytes come when the object is opened.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,34 +25,28 @@ pub struct Blocks {
     memory: Memory,
     pieces: Pieces,
     readers: Mutex<Readers>,
-    head: Vec<u8>,
-    tail: Vec<u8>,
 }
 
 impl Blocks {
     /// Of an object of which the first part is here, and perhaps the last.
     pub fn new(object: Arc<dyn Object>, head: Part, tail: Option<Part>) -> Blocks {
         let (version, len) = (head.version(), head.len);
-        // Of another version it is of no use; the first read that needs it finds that out.
-        let tail = tail.filter(|tail| tail.version() == version && tail.bytes.len() as u64 <= len);
-        Blocks {
-            object,
-            len,
-            version,
-            memory: Memory::new(len.div_ceil(BLOCK)),
-            pieces: Pieces::default(),
-            readers: Mutex::default(),
-            head: head.bytes,
-            tail: tail.map_or(Vec::new(), |tail| tail.bytes),
+        let (memory, pieces) = (Memory::new(len.div_ceil(BLOCK)), Pieces::default());
+        if len > 0 {
+            let mut first = Vec::new();
+            drop(memory.get(0..1, BLOCK, &mut first));
+            first.iter().for_each(|(_, block)| block.set(Ok(head.bytes.as_slice().into())));
         }
+        // Of another version it is of no use; the first read that needs it finds that out.
+        if let Some(tail) = tail.filter(|tail| tail.version() == version && tail.bytes.len() as u64 <= len) {
+            pieces.add(&(len - tail.bytes.len() as u64..len)).set(Ok(tail.bytes.into()));
+        }
+        let readers = Mutex::default();
+        Blocks { object, len, version, memory, pieces, readers }
     }
 
     /// Fills `buf`; the caller stays below the length.
     pub fn read(&self, buf: &mut [u8], offset: u64) -> Result<(), Failure> {
-        if let Some(kept) = self.kept(&(offset..offset + buf.len() as u64)) {
-            buf.copy_from_slice(kept);
-            return Ok(());
-        }
         if let Some((start, piece)) = self.pieces.find(&(offset..offset + buf.len() as u64))
             && let Ok(bytes) = piece.wait()
             && let Some(part) = bytes.get((offset - start) as usize..)
@@ -97,8 +91,7 @@ impl Blocks {
 
     /// Is all of it in memory?
     pub fn are_here(&self, range: &Range<u64>) -> bool {
-        self.kept(range).is_some()
-            || self.memory.are_here(numbers(range))
+        self.memory.are_here(numbers(range))
             || self.pieces.find(range).is_some_and(|(_, piece)| piece.is_here())
     }
 
@@ -116,7 +109,7 @@ impl Blocks {
         let mut missing = Vec::new();
         for (at, range) in ranges.iter().enumerate() {
             let range = range.start..range.end.min(self.len);
-            if range.is_empty() || self.kept(&range).is_some() || self.pieces.find(&range).is_some() {
+            if range.is_empty() || self.pieces.find(&range).is_some() {
                 continue;
             }
             let near = [at.checked_sub(1), at.checked_add(1)];
@@ -129,18 +122,6 @@ impl Blocks {
             }
         }
         self.fetch(missing);
-    }
-
-    /// A range of the first or last bytes.
-    fn kept(&self, range: &Range<u64>) -> Option<&[u8]> {
-        let of = |bytes: &'_ [u8], start: u64| {
-            let (from, end) = (range.start.checked_sub(start)?, range.end.checked_sub(start)?);
-            (end <= bytes.len() as u64).then_some((from as usize, end as usize))
-        };
-        let tail_start = self.len - self.tail.len() as u64;
-        of(&self.head, 0)
-            .and_then(|(from, end)| self.head.get(from..end))
-            .or_else(|| of(&self.tail, tail_start).and_then(|(from, end)| self.tail.get(from..end)))
     }
 
     /// Requests blocks, given in order.

@@ -25,6 +25,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use self::blocks::Blocks;
 use self::object::{Failure, Object, Part};
 use super::Source;
@@ -35,6 +37,7 @@ pub struct RemoteSource {
     /// The URL as messages show it.
     path: PathBuf,
     len: u64,
+    id: (u64, u64),
     modified: SystemTime,
     blocks: Blocks,
     changed: Arc<AtomicBool>,
@@ -51,8 +54,10 @@ impl RemoteSource {
         let object = runtime::enter(|| object(url)).map_err(failed)?;
         let (head, tail) = runtime::wait(ends(&*object, reads_end)).map_err(failed)?;
         let changed = Arc::new(AtomicBool::new(false));
+        let hash = xxh3_128(format!("{:?}", head.version()).as_bytes());
         Ok(RemoteSource {
             len: head.len,
+            id: ((hash >> 64) as u64, hash as u64),
             modified: head.modified.unwrap_or(SystemTime::UNIX_EPOCH),
             blocks: Blocks::new(object, head, tail),
             path,
@@ -100,6 +105,11 @@ impl Source for RemoteSource {
 
     fn len(&self) -> u64 {
         self.len
+    }
+
+    /// A hash of the version.
+    fn file_id(&self) -> Option<(u64, u64)> {
+        Some(self.id)
     }
 
     fn modified(&self) -> SystemTime {

@@ -1,11 +1,13 @@
 //! Files on web servers, by HTTP ranges (RFC 9110, section 14).
 
+use std::net::IpAddr;
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{
     ACCEPT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_MATCH, LAST_MODIFIED, RANGE,
 };
+use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response, StatusCode, Url};
 
 use super::object::{Answer, Failure, Object, Part};
@@ -16,6 +18,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// For all tries of a request together.
 const PATIENCE: Duration = Duration::from_secs(60);
 const CONNECT: Duration = Duration::from_secs(3);
+const MAX_REDIRECTS: usize = 5;
 /// Between two pieces of an answer.
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -29,7 +32,10 @@ impl Page {
         let url = Url::parse(url).map_err(|cause| Failure::Other(format!("it is no URL: {cause}")))?;
         // Where it redirects to does not learn of a signature in this URL.
         let client = Client::builder().referer(false).connect_timeout(CONNECT).read_timeout(SILENCE);
-        let client = client.user_agent(concat!("rab-mount/", env!("CARGO_PKG_VERSION"))).build();
+        let client = client
+            .redirect(Policy::custom(redirected))
+            .user_agent(concat!("rab-mount/", env!("CARGO_PKG_VERSION")))
+            .build();
         Ok(Page { client: client.map_err(|cause| Failure::Other(described(&cause)))?, url })
     }
 }
@@ -51,6 +57,25 @@ impl Page {
             let all = tries(&client, &url, &wanted, tag.as_deref());
             tokio::time::timeout(PATIENCE, all).await.unwrap_or(Err(Failure::TimedOut))
         })
+    }
+}
+
+/// A server may send us elsewhere, but not to the addresses at which machines of clouds get their own secrets.
+fn redirected(attempt: Attempt<'_>) -> Action {
+    match attempt.url().host_str() {
+        _ if attempt.previous().len() > MAX_REDIRECTS => attempt.error("too many redirects"),
+        Some(host) if is_link_local(host) => attempt.error("the server redirects to a link-local address"),
+        _ => attempt.follow(),
+    }
+}
+
+fn is_link_local(host: &str) -> bool {
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(address)) => address.is_link_local(),
+        Ok(IpAddr::V6(address)) => {
+            address.is_unicast_link_local() || address.to_ipv4_mapped().is_some_and(|v4| v4.is_link_local())
+        }
+        Err(_) => false,
     }
 }
 
@@ -177,7 +202,17 @@ fn described(error: &reqwest::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::content_range;
+    use super::{content_range, is_link_local};
+
+    #[test]
+    fn addresses_that_are_not_redirected_to() {
+        for host in ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]"] {
+            assert!(is_link_local(host), "{host}");
+        }
+        for host in ["10.0.0.1", "localhost", "[::1]", "example.org"] {
+            assert!(!is_link_local(host), "{host}");
+        }
+    }
 
     #[test]
     fn ranges_of_answers() {

@@ -11,7 +11,7 @@ use super::table::Signal;
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::error::Place;
-use crate::source::{Siblings, Source};
+use crate::source::{Siblings, Source, is_url};
 use crate::{Error, Result};
 
 pub struct Data {
@@ -165,7 +165,7 @@ impl Data {
 
 /// True if this `file_path` is relative to the table's directory.
 pub fn is_relative(path: &str) -> bool {
-    local(path).is_ok_and(|path| path.is_relative())
+    !is_url(path) && local(path).is_ok_and(|path| path.is_relative())
 }
 
 /// The location of the file that a table in `directory` refers to, or why it cannot be local.
@@ -176,10 +176,14 @@ pub fn path(path: &str, directory: &Path) -> Result<PathBuf, String> {
 /// The path as shown to users.
 fn joined(directory: &Path, path: &Path) -> PathBuf {
     let path = path.strip_prefix(".").unwrap_or(path);
-    if path.as_os_str().is_empty() { directory.to_owned() } else { directory.join(path) }
+    match path.to_str() {
+        Some("") => directory.to_owned(),
+        Some(url) if is_url(url) => path.to_owned(),
+        _ => directory.join(path),
+    }
 }
 
-/// The local path that a `file_path` means, or why it cannot be local.
+/// The local path or URL that a `file_path` means, or why it can be neither.
 fn local(path: &str) -> Result<PathBuf, String> {
     let scheme = path.split_once(':').filter(|(scheme, _)| {
         scheme.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic())
@@ -199,6 +203,7 @@ fn local(path: &str) -> Result<PathBuf, String> {
             };
             Ok(percent_decoded(path))
         }
+        Some(_) if is_url(path) => Ok(path.into()),
         Some((scheme, rest)) if rest.starts_with("//") => {
             Err(format!("{path} is remote ({scheme}), and remote files are not fetched"))
         }
