@@ -6,14 +6,18 @@ use std::sync::Arc;
 use crate::Result;
 use crate::source::Source;
 
-/// Stored bytes are fetched in pieces of this size.
-pub const PIECE: usize = 32 << 10;
+/// Stored bytes are fetched in pieces: this much at first, as a random read needs no more, and then twice as much each
+/// time. For each piece zlib-rs copies its window, and finds the next matches by a slower path.
+pub const FIRST_PIECE: usize = 32 << 10;
+const MAX_PIECE: usize = 256 << 10;
 
 pub struct Input {
     source: Arc<dyn Source>,
     /// Offset in the source of the first byte not yet used.
     at: u64,
     end: u64,
+    /// Length of the next piece.
+    piece: usize,
     buffer: Vec<u8>,
     used: usize,
 }
@@ -22,7 +26,7 @@ impl Input {
     /// Reuses `buffer`, whose contents are discarded.
     pub fn new(source: Arc<dyn Source>, range: Range<u64>, mut buffer: Vec<u8>) -> Input {
         buffer.clear();
-        Input { source, at: range.start, end: range.end, buffer, used: 0 }
+        Input { source, at: range.start, end: range.end, piece: FIRST_PIECE, buffer, used: 0 }
     }
 
     /// Offset in the source of the next byte.
@@ -37,7 +41,8 @@ impl Input {
     /// The buffered bytes, fetching more if there are none; empty only at the end of the range.
     pub fn peek(&mut self) -> Result<&[u8]> {
         if self.used == self.buffer.len() && self.at < self.end {
-            let size = (self.end - self.at).min(PIECE as u64);
+            let size = (self.end - self.at).min(self.piece as u64);
+            self.piece = MAX_PIECE.min(2 * self.piece);
             self.buffer.resize(size as usize, 0);
             // If the read fails, none of the buffer may be used.
             self.used = self.buffer.len();

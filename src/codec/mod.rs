@@ -62,7 +62,7 @@ pub use check::{Check, crc32};
 pub use engine::{Engine, Limits};
 pub use fill::{Units, from_blocks, in_pieces};
 pub use index_store::IndexStore;
-pub use input::PIECE;
+pub use input::FIRST_PIECE;
 pub use leb128::Leb128;
 pub use lz4::Lz4;
 pub use piped::{INTERRUPTED, Piped};

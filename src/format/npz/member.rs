@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::array::npy::{FIXED, Header, OBJECTS, Problem};
 use crate::codec::zip::{self, Fault, Window};
-use crate::codec::{Engine, PIECE, prefix};
+use crate::codec::{Engine, FIRST_PIECE, prefix};
 use crate::error::Place;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -24,7 +24,7 @@ pub struct Record {
 impl Record {
     /// The bytes of the file that [`read`] needs, usually.
     pub fn head(&self) -> Range<u64> {
-        let stored = if self.is_deflated() { self.stored_len.min(PIECE as u64) } else { 0 };
+        let stored = if self.is_deflated() { self.stored_len.min(FIRST_PIECE as u64) } else { 0 };
         self.header..self.header.saturating_add(zip::WINDOW).saturating_add(stored)
     }
 }
