@@ -40,7 +40,7 @@ impl<'a> Urls<'a> {
         })?;
         // Only web URLs are percent-encoded.
         let is_web = url.starts_with("http://") || url.starts_with("https://");
-        let below = if is_web { encoded(&below) } else { below };
+        let below = if is_web { source::percent_encoded(&below) } else { below };
         Ok(if base.is_empty() { below } else { format!("{base}/{below}") })
     }
 }
@@ -67,13 +67,6 @@ fn absolute(file: &Path) -> Result<String> {
             "{shown}: its path is not Unicode, which references need: name an address with --url"
         ))
     })
-}
-
-fn encoded(path: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    path.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
 
 #[cfg(test)]

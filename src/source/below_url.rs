@@ -1,7 +1,7 @@
 //! Which URL a container means by the name of another file: by rules that confine a hostile container to its own
 //! directory, and to the URLs that the user allows.
 
-use super::location::is_url;
+use super::location::{is_url, percent_encoded};
 
 /// The URL of the file called `name`, which counts from the directory of `container` or is a URL. `container` is None
 /// for a file on disk, whose names are those of files unless they are URLs.
@@ -50,10 +50,7 @@ fn escaped(base: &str, name: &str) -> String {
     if !base.starts_with("http") {
         return name.to_owned();
     }
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    name.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    percent_encoded(name)
 }
 
 #[cfg(test)]

@@ -36,6 +36,14 @@ pub fn shown(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
+/// A path as it is in URLs of the web.
+pub fn percent_encoded(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    path.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
 /// What messages and the mount table call it.
 pub fn without_secrets(path: &Path) -> PathBuf {
     url(path).map_or_else(|| path.to_owned(), |url| shown(url).into())

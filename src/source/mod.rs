@@ -24,7 +24,7 @@ use std::time::SystemTime;
 
 pub use access::{Access, configure};
 pub use file::FileSource;
-pub use location::{is_url, may_write, open, upload, url, without_secrets};
+pub use location::{is_url, may_write, open, percent_encoded, upload, url, without_secrets};
 pub use mapped::Mapped;
 pub use named::{Named, OpenFiles, Policy, Seen, Siblings};
 pub use resolve::resolve;

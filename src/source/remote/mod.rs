@@ -18,14 +18,13 @@ mod store;
 pub mod upload;
 mod web;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
-
-use xxhash_rust::xxh3::xxh3_128;
 
 use self::blocks::Blocks;
 use self::object::{Failure, Object, Part};
@@ -54,10 +53,11 @@ impl RemoteSource {
         let object = runtime::enter(|| object(url)).map_err(failed)?;
         let (head, tail) = runtime::wait(ends(&*object, reads_end)).map_err(failed)?;
         let changed = Arc::new(AtomicBool::new(false));
-        let hash = xxh3_128(format!("{:?}", head.version()).as_bytes());
+        let mut hasher = DefaultHasher::new();
+        head.version().hash(&mut hasher);
         Ok(RemoteSource {
             len: head.len,
-            id: ((hash >> 64) as u64, hash as u64),
+            id: (hasher.finish(), head.len),
             modified: head.modified.unwrap_or(SystemTime::UNIX_EPOCH),
             blocks: Blocks::new(object, head, tail),
             path,

@@ -30,7 +30,7 @@ pub struct Part {
 }
 
 /// What distinguishes an object from the one that replaces it. Servers without entity tags leave the time and length.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Hash, PartialEq, Eq)]
 pub struct Version {
     pub tag: Option<String>,
     len: u64,
