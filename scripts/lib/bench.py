@@ -283,6 +283,7 @@ import bench_directories  # noqa: E402,F401
 import bench_gzip  # noqa: E402,F401
 import bench_rab  # noqa: E402,F401
 import bench_records  # noqa: E402,F401
+import bench_remote  # noqa: E402,F401
 import bench_onda  # noqa: E402,F401
 import bench_awkward  # noqa: E402,F401
 import bench_views  # noqa: E402,F401

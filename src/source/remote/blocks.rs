@@ -68,7 +68,7 @@ impl Blocks {
         let range = offset..offset + buf.len() as u64;
         let limit = memory::limit();
         // While there is much on its way already, nothing more is fetched ahead.
-        let spare = if Block::on_the_way() < limit / 2 { limit / 4 } else { 0 };
+        let spare = if Block::on_the_way() < limit / 2 { limit / 2 } else { 0 };
         let ahead = self.readers.lock().ahead(&range, self.len, spare);
         let mut missing = Vec::new();
         let blocks = self.memory.get(numbers(&range), BLOCK, &mut missing);

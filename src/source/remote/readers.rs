@@ -4,8 +4,10 @@ use std::ops::Range;
 
 /// Bytes that are fetched ahead of a reader.
 const FIRST_WINDOW: u64 = 1 << 20;
-const MAX_WINDOW: u64 = 32 << 20;
-/// A reader that goes on within so many bytes reads in order: the kernel's requests overtake each other.
+const MAX_WINDOW: u64 = 128 << 20;
+/// Who goes on within so many bytes may be reading in order.
+const FIRST_SKIP: u64 = 128 << 10;
+/// Who reads in order does so within so many bytes, as the kernel's requests overtake each other.
 const MAX_SKIP: u64 = 1 << 20;
 /// Readers of one object that are told apart.
 const MAX_READERS: usize = 8;
@@ -26,13 +28,15 @@ struct Reader {
 
 impl Reader {
     fn goes_on(&self, range: &Range<u64>) -> bool {
-        let from = self.next.saturating_sub(MAX_SKIP)..=self.next.saturating_add(MAX_SKIP);
+        let skip = if self.window > 0 { MAX_SKIP } else { FIRST_SKIP };
+        let from = self.next.saturating_sub(skip)..=self.next.saturating_add(skip);
         from.contains(&range.start) && range.end > self.next
     }
 }
 
 impl Readers {
-    /// What to fetch ahead of whoever reads this range of an object of `len` bytes, at most `limit` bytes.
+    /// What to fetch ahead of whoever reads this range of an object of `len` bytes: at most `limit` bytes for all readers
+    /// together.
     pub fn ahead(&mut self, range: &Range<u64>, len: u64, limit: u64) -> Range<u64> {
         let Some(at) = self.0.iter().position(|reader| reader.goes_on(range)) else {
             self.0.truncate(MAX_READERS - 1);
@@ -44,7 +48,8 @@ impl Readers {
         let mut ahead = 0..0;
         // The next window is requested when half of this one is left.
         if reader.fetched < range.end + reader.window / 2 && reader.fetched < len {
-            reader.window = (2 * reader.window).clamp(FIRST_WINDOW, MAX_WINDOW).min(limit);
+            let others = self.0.iter().filter(|other| other.window > 0).count() as u64;
+            reader.window = (2 * reader.window).clamp(FIRST_WINDOW, MAX_WINDOW).min(limit / (1 + others));
             let end = len.min(range.end + reader.window);
             ahead = reader.fetched.max(range.end).min(end)..end;
             reader.fetched = ahead.end;
@@ -70,7 +75,7 @@ mod tests {
             end = end.max(ahead.end);
             assert!(at < 1 || end > (at + 1) * MIB && end <= (at + 1) * MIB + MAX_WINDOW);
         }
-        assert!(end > 220 * MIB);
+        assert!(end > 260 * MIB);
     }
 
     #[test]
