@@ -11,7 +11,7 @@ use super::table::Signal;
 use crate::array::{Array, Dtype, Element, Endian, Order};
 use crate::content::Content;
 use crate::error::Place;
-use crate::source::{Siblings, Source, is_url};
+use crate::source::{Siblings, Source, is_url, without_secrets};
 use crate::{Error, Result};
 
 pub struct Data {
@@ -87,6 +87,10 @@ impl Data {
         let local = local(path).map_err(|problem| absent(&problem))?;
         let source = Arc::new(siblings.find(&local).map_err(|error| match error {
             Error::Read { cause, .. } if path.is_empty() => Error::Read { place: place.clone(), cause },
+            Error::Read { cause, .. } if is_url(path) => {
+                let problem = format!("{}: {cause}", without_secrets(&local).display());
+                Error::read(place.clone(), std::io::Error::new(cause.kind(), problem))
+            }
             Error::Read { cause, .. } => {
                 let directory = place.file.parent().unwrap_or(Path::new(""));
                 let place = Place { file: joined(directory, &local), ..place.clone() };
@@ -170,17 +174,16 @@ pub fn is_relative(path: &str) -> bool {
 
 /// The location of the file that a table in `directory` refers to, or why it cannot be local.
 pub fn path(path: &str, directory: &Path) -> Result<PathBuf, String> {
+    if is_url(path) {
+        return Err(format!("{path} is remote"));
+    }
     local(path).map(|local| joined(directory, &local))
 }
 
 /// The path as shown to users.
 fn joined(directory: &Path, path: &Path) -> PathBuf {
     let path = path.strip_prefix(".").unwrap_or(path);
-    match path.to_str() {
-        Some("") => directory.to_owned(),
-        Some(url) if is_url(url) => path.to_owned(),
-        _ => directory.join(path),
-    }
+    if path.as_os_str().is_empty() { directory.to_owned() } else { directory.join(path) }
 }
 
 /// The local path or URL that a `file_path` means, or why it can be neither.
@@ -246,8 +249,8 @@ mod tests {
         assert_eq!(ok("FILE://localhost/x"), "/x");
         assert_eq!(ok("file:/x"), "/x");
         for (path, why) in [
-            ("s3://b/x", "remote (s3)"),
-            ("https://h/x", "remote"),
+            ("hdfs://b/x", "remote (hdfs)"),
+            ("ftp://h/x", "remote"),
             ("file://other/x", "other"),
             ("a\0", "NUL"),
         ] {
