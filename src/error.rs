@@ -150,6 +150,11 @@ impl Error {
         matches!(self, Error::Damaged { .. } | Error::Unsupported { .. })
     }
 
+    /// Is there nothing at the path or URL that was to be opened?
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Error::Open { cause, .. } if cause.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The error that a reader of a dataset has put into an [`io::Error`].
     pub fn inside(cause: &io::Error) -> Option<&Error> {
         cause.get_ref()?.downcast_ref()

@@ -37,10 +37,6 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
     let engine = Arc::new(engine(config));
     let root = match config.sources.as_slice() {
         [path] => one(path, config, &engine)?,
-        several if several.iter().any(|path| source::url(path).is_some()) && !make_one(several, config)? => {
-            let problem = "a URL is mounted by itself, or with the other files of its container: leave out the other sources";
-            return Err(Error::Usage(problem.into()));
-        }
         _ if config.showing.union => union(config, &engine)?,
         files if make_one(files, config)? => container(files, config, &engine)?,
         _ => several(config, &engine)?,
@@ -69,6 +65,9 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
 }
 
 fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    if let Some(url) = source::url(path) {
+        return at_url(url, config, engine);
+    }
     if !path.is_dir() {
         return container(&[path.to_owned()], config, engine);
     }
@@ -84,9 +83,23 @@ fn one(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
     }
 }
 
+/// An object, or what is below a prefix.
+fn at_url(url: &str, config: &Config, engine: &Arc<Engine>) -> Result<Root> {
+    let path = Path::new(url);
+    if source::is_directory(path) {
+        return directory(path, config, engine);
+    }
+    match container(&[path.to_owned()], config, engine) {
+        Err(error) if error.is_missing() && !url.starts_with("http") => {
+            directory(path, config, engine).map_err(|_| error)
+        }
+        other => other,
+    }
+}
+
 /// Do these files make one container?
 fn make_one(files: &[PathBuf], config: &Config) -> Result<bool> {
-    if files.iter().any(|file| file.is_dir()) {
+    if files.iter().any(|file| source::is_directory(file)) {
         return Ok(false);
     }
     format::are_one(
@@ -117,7 +130,7 @@ fn directory(path: &Path, config: &Config, engine: &Arc<Engine>) -> Result<Root>
     let options = showing(config)?;
     let tree = Arc::new(Mirror::of_directory(path.to_owned(), options, engine.clone())?);
     let (modified, mode) = looked_at(path)?;
-    let summary = format!("the containers in {}", path.display());
+    let summary = format!("the containers in {}", source::without_secrets(path).display());
     Ok(Root { tree, modified, stored: capacity(path), mode, summary, is_changing: true })
 }
 
@@ -136,7 +149,7 @@ fn union(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
 
 fn several(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
     let options = showing(config)?;
-    for file in config.sources.iter().filter(|path| !path.is_dir()) {
+    for file in config.sources.iter().filter(|path| source::url(path).is_none() && !path.is_dir()) {
         format::chosen(&FileSource::open(file)?, &options.formats)?;
     }
     let tree = Arc::new(Mirror::of_sources(&config.sources, options, engine.clone())?);
@@ -147,6 +160,9 @@ fn several(config: &Config, engine: &Arc<Engine>) -> Result<Root> {
 
 fn looked_at(path: &Path) -> Result<(SystemTime, u32)> {
     use std::os::unix::fs::PermissionsExt;
+    if source::url(path).is_some() {
+        return Ok((SystemTime::now(), 0o555));
+    }
     let meta = path.metadata().map_err(|cause| Error::open(path, cause))?;
     let modified = meta.modified().map_err(|cause| Error::open(path, cause))?;
     Ok((modified, meta.permissions().mode()))
@@ -163,6 +179,7 @@ fn showing(config: &Config) -> Result<mirror::Options> {
         max_open: affordable(showing.max_open),
         max_memory: mirror::MEMORY,
         formats: formats(config),
+        refresh: showing.refresh,
         strip_ext: showing.strip_ext,
         only_containers: showing.only_containers,
         follow_outside: showing.follow_outside,

@@ -98,6 +98,14 @@ pub trait Format: Sync {
 
     fn open(&self, context: Context) -> Result<Container>;
 
+    /// Is a file of this name one of its containers, as far as a name tells?
+    fn is_known_by(&self, path: &Path) -> bool {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+        let Some(extension) = extension.as_deref() else { return false };
+        let written = self.write().map_or(&[][..], |write| write.extensions());
+        written.contains(&extension) || self.marks().old_extensions.contains(&extension)
+    }
+
     fn marks(&self) -> Marks {
         Marks::default()
     }
@@ -175,6 +183,11 @@ pub fn source(path: &Path) -> Result<Arc<dyn Source>> {
         extension.as_deref().is_some_and(|extension| format.marks().directory_last.contains(&extension))
     };
     source::open(path, FORMATS.iter().any(is_last))
+}
+
+/// The format whose files have such a name, where nothing else is known of a file.
+pub fn known_by_name(path: &Path) -> Option<&'static dyn Format> {
+    FORMATS.iter().find(|format| format.is_known_by(path)).copied()
 }
 
 /// The first format that recognizes the file, if any does.

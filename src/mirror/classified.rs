@@ -84,6 +84,14 @@ impl Classified {
         Classified { what, identity: identity(stat), stored, mode: stat.st_mode, allowed: 0o777 }
     }
 
+    /// An object of a store. What identifies its version takes the place of device and inode number.
+    pub fn of_object(what: EntryKind, len: u64, modified: SystemTime, id: (u64, u64)) -> Classified {
+        let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let modified = (modified.as_secs() as i64, modified.subsec_nanos().into());
+        let identity = Identity { device: id.0, inode: id.1, len, modified };
+        Classified { what, identity, stored: len, mode: 0o444, allowed: 0o777 }
+    }
+
     /// The same by way of a link, whose directories leave these bits of the mode.
     pub fn by_link(self, allowed: u16) -> Classified {
         Classified { allowed, ..self }

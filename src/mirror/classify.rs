@@ -17,19 +17,23 @@ use rustix::io::{Errno, pread};
 
 use super::classified::{Classified, EntryKind, Identity, identity};
 use super::nodes::Node;
+use super::objects::Objects;
 use super::options::Options;
 use crate::error::Place;
 use crate::format::{self, Candidate, Format, HEAD};
-use crate::source::resolve;
+use crate::source::{resolve, url};
 use crate::tree::Stat;
 use crate::{Error, Result};
 
 /// Files of which it is remembered whether they are containers: 16 MiB of memory.
 const REMEMBERED: std::num::NonZeroUsize = std::num::NonZeroUsize::new(200_000).unwrap();
 
-/// The root of the tree of a directory.
+/// The root of the tree of a directory, or of the prefix that a URL is.
 pub fn root(path: &Path) -> Result<Node> {
     let failed = |cause| Error::open(path, cause);
+    if let Some(url) = url(path) {
+        return Objects::root(url);
+    }
     let path = path.canonicalize().map_err(failed)?;
     let stat = statat(CWD, &path, AtFlags::empty()).map_err(|errno| failed(errno.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
@@ -43,17 +47,23 @@ type Verdict = Option<&'static dyn Format>;
 
 pub struct Classifier {
     pub options: Options,
+    pub objects: Arc<Objects>,
     /// Is a file of this identity and (the hash of) this name a container?
     verdicts: Mutex<LruCache<(Identity, u64), Verdict>>,
 }
 
 impl Classifier {
     pub fn new(options: Options) -> Classifier {
-        Classifier { options, verdicts: Mutex::new(LruCache::sparse(REMEMBERED)) }
+        let objects = Arc::new(Objects::new(options.refresh, options.formats.format.clone()));
+        Classifier { options, objects, verdicts: Mutex::new(LruCache::sparse(REMEMBERED)) }
     }
 
     /// The file `name` in `dir`; None if there is none that is shown.
     pub fn look_at(&self, dir: &Arc<Node>, name: &OsStr) -> Result<Option<Classified>> {
+        if dir.holds_remote(name) {
+            let found = self.objects.look_at(dir, name)?;
+            return Ok(found.filter(|found| self.shows(dir, name, found.what)));
+        }
         match open_directory(dir)? {
             Some(fd) => self.look_in(dir, fd.as_fd(), name),
             None => self.look_in(dir, CWD, name),
@@ -200,7 +210,7 @@ impl Classifier {
     /// The present state of a node, for another look at it.
     pub fn look_again(&self, node: &Arc<Node>) -> Result<Stat> {
         let Some(parent) = &node.parent else {
-            if node.name.is_empty() {
+            if node.name.is_empty() || node.is_remote {
                 return Ok(node.found.stat());
             }
             let stat = statat(CWD, Path::new(&node.name), AtFlags::empty()).map_err(|errno| match errno {
@@ -214,6 +224,11 @@ impl Classifier {
         };
         if let EntryKind::Link = node.what {
             return Ok(node.found.stat());
+        }
+        if node.is_remote {
+            let found = self.objects.look_at(parent, &node.name)?.ok_or(Error::NotFound)?;
+            let is_same = found.identity.same_file(&node.found.identity);
+            return if is_same { Ok(found.stat()) } else { Err(Error::NotFound) };
         }
         let stat = match open_directory(parent)? {
             Some(fd) => statat(fd, &node.name, AtFlags::empty()),

@@ -47,6 +47,15 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// Has nothing been added to the directory or taken from it since?
+    fn is_of_now(&self, dir: &Node, classifier: &Classifier) -> Result<bool> {
+        if dir.is_remote {
+            return Ok(classifier.objects.is_kept(dir));
+        }
+        let modified = classify::open_directory(dir)?.and_then(|fd| classify::modified(&fd));
+        Ok(modified.is_some() && modified == self.modified)
+    }
+
     /// The lines after `cursor`.
     pub fn after(&self, cursor: u64) -> &[Line] {
         let first = self.lines.partition_point(|line| line.cursor <= cursor);
@@ -82,13 +91,13 @@ impl Listings {
     }
 
     fn read(&self, dir: &Arc<Node>, classifier: &Classifier) -> Result<Arc<Listing>> {
-        let fd = classify::open_directory(dir)?;
-        let (modified, lines) = match &fd {
-            None => (None, self.of_root(dir, classifier)?),
-            Some(fd) => {
-                let is_new = !self.kept.lock().contains(&dir.id);
-                (classify::modified(fd), read(dir, fd, classifier, is_new)?)
-            }
+        let (modified, lines) = if dir.is_remote {
+            (None, of_objects(dir, classifier)?)
+        } else if let Some(fd) = classify::open_directory(dir)? {
+            let is_new = !self.kept.lock().contains(&dir.id);
+            (classify::modified(&fd), read(dir, &fd, classifier, is_new)?)
+        } else {
+            (None, self.of_root(dir, classifier)?)
         };
         let listing = Arc::new(Listing { modified, lines: in_order(lines) });
         self.kept.lock().put(dir.id, listing.clone());
@@ -129,14 +138,10 @@ impl Listings {
     /// A listing that nothing has been added to or taken from since.
     fn of_now(&self, dir: &Arc<Node>, classifier: &Classifier) -> Result<Arc<Listing>> {
         let kept = self.kept.lock().get(&dir.id).cloned();
-        if let Some(listing) = kept
-            && let Some(fd) = classify::open_directory(dir)?
-            && listing.modified.is_some()
-            && listing.modified == classify::modified(&fd)
-        {
-            return Ok(listing);
+        match kept {
+            Some(listing) if listing.is_of_now(dir, classifier)? => Ok(listing),
+            _ => self.read(dir, classifier),
         }
-        self.read(dir, classifier)
     }
 }
 
@@ -196,16 +201,26 @@ fn read(dir: &Arc<Node>, fd: &OwnedFd, classifier: &Classifier, is_new: bool) ->
         ..MANY => raw.into_iter().filter_map(look).collect(),
         _ => in_parallel(raw, &look),
     };
+    Ok(lines(dir, found, classifier))
+}
+
+fn of_objects(dir: &Arc<Node>, classifier: &Classifier) -> Result<Vec<Line>> {
+    let mut found = classifier.objects.list(dir)?;
+    found.retain(|(name, found)| classifier.shows(dir, name, found.what));
+    Ok(lines(dir, found, classifier))
+}
+
+fn lines(dir: &Node, found: Vec<(OsString, Classified)>, classifier: &Classifier) -> Vec<Line> {
     let names = if classifier.options.strip_ext { stripped(&found) } else { HashMap::new() };
-    let lines = found.into_iter().map(|(raw, found)| {
-        let name = raw.name.clone();
-        let mut line = line(dir, raw.name, &found);
-        if let Some(shown) = names.get(&name) {
-            (line.cursor, line.shown, line.true_name) = (cursor_of(shown), shown.clone(), Some(name));
+    let lines = found.into_iter().map(|(name, found)| {
+        let shown = names.get(&name).cloned();
+        let mut line = line(dir, name.clone(), &found);
+        if let Some(shown) = shown {
+            (line.cursor, line.shown, line.true_name) = (cursor_of(&shown), shown, Some(name));
         }
         line
     });
-    Ok(lines.collect())
+    lines.collect()
 }
 
 fn names(dir: &Node, fd: &OwnedFd) -> Result<Vec<Raw>> {
@@ -232,21 +247,21 @@ fn look(
     raw: Raw,
     classifier: &Classifier,
     is_new: bool,
-) -> Option<(Raw, Classified)> {
+) -> Option<(OsString, Classified)> {
     if raw.kind == FileType::Directory {
         let is_shown = classifier.shows(dir, &raw.name, EntryKind::Directory);
         let found = Classified::directory(raw.inode);
-        return is_shown.then_some((raw, found));
+        return is_shown.then_some((raw.name, found));
     }
     if is_new
         && raw.kind == FileType::RegularFile
         && let Ok(Some(found)) = classifier.look_into(dir, fd.as_fd(), &raw.name)
     {
-        return Some((raw, found));
+        return Some((raw.name, found));
     }
     let found = classifier.look_in(dir, fd.as_fd(), &raw.name);
     let found = found.inspect_err(|error| log::warn!("not listed: {error}")).ok()??;
-    Some((raw, found))
+    Some((raw.name, found))
 }
 
 fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)) -> Vec<T> {
@@ -268,21 +283,21 @@ fn in_parallel<T: Send>(raw: Vec<Raw>, look: &(impl Fn(Raw) -> Option<T> + Sync)
 }
 
 /// The names of containers without their extensions, where no other file would be called the same.
-fn stripped(found: &[(Raw, Classified)]) -> HashMap<OsString, OsString> {
-    let stem = |(raw, found): &(Raw, Classified)| match found.what {
-        EntryKind::Container(_) => Path::new(&raw.name).file_stem().map(OsStr::to_owned),
+fn stripped(found: &[(OsString, Classified)]) -> HashMap<OsString, OsString> {
+    let stem = |(name, found): &(OsString, Classified)| match found.what {
+        EntryKind::Container(_) => Path::new(name).file_stem().map(OsStr::to_owned),
         _ => None,
     };
     let mut counts: HashMap<OsString, usize> = HashMap::new();
     for file in found {
-        *counts.entry(file.0.name.clone()).or_default() += 1;
-        if let Some(stem) = stem(file).filter(|stem| *stem != file.0.name) {
+        *counts.entry(file.0.clone()).or_default() += 1;
+        if let Some(stem) = stem(file).filter(|stem| *stem != file.0) {
             *counts.entry(stem).or_default() += 1;
         }
     }
-    let unique = |file: &(Raw, Classified)| {
-        let stem = stem(file).filter(|stem| *stem != file.0.name && counts.get(stem) == Some(&1))?;
-        Some((file.0.name.clone(), stem))
+    let unique = |file: &(OsString, Classified)| {
+        let stem = stem(file).filter(|stem| *stem != file.0 && counts.get(stem) == Some(&1))?;
+        Some((file.0.clone(), stem))
     };
     found.iter().filter_map(unique).collect()
 }

@@ -9,6 +9,7 @@
 //! | `classified` | a file as it was when it was classified |
 //! | `listing` | what is in a directory, in an order that stays |
 //! | `nodes` | nodes that the kernel remembers, and their numbers |
+//! | `objects` | objects in stores as files of directories |
 //! | `opened` | the containers and files that are open |
 //! | `watch` | changes as the system tells them |
 //! | `union` | several trees laid over each other |
@@ -24,6 +25,7 @@ mod classify;
 mod failed;
 mod listing;
 mod nodes;
+mod objects;
 mod opened;
 mod options;
 #[cfg(test)]
@@ -44,7 +46,7 @@ pub use union::Union;
 use crate::codec::Engine;
 use crate::content::Content;
 use crate::format::FORMATS;
-use crate::source::Source;
+use crate::source::{Source, url};
 use crate::tree::{Changed, Entry, FileKind, FoundNode, Inner, Lifetime, NodeId, NodeKind, ROOT, Stat, Tree};
 use crate::{Error, Result};
 use classified::EntryKind;
@@ -85,14 +87,21 @@ impl Mirror {
     /// Several files and directories, each under its own name; a name that is taken gets `~2`, `~3`, ...
     pub fn of_sources(paths: &[PathBuf], options: Options, engine: Arc<Engine>) -> Result<Mirror> {
         let listings = Listings::of_sources(paths);
-        Ok(Mirror::new(Node::root(PathBuf::new(), None), listings, options, engine))
+        let mirror = Mirror::new(Node::root(PathBuf::new(), None), listings, options, engine);
+        // Like files that are given, objects have to be there at the start.
+        paths
+            .iter()
+            .filter_map(|path| url(path))
+            .try_for_each(|url| mirror.classifier.objects.expect(url))?;
+        Ok(mirror)
     }
 
     fn new(root: Node, listings: Listings, options: Options, engine: Arc<Engine>) -> Mirror {
+        let classifier = Classifier::new(options.clone());
         Mirror {
             nodes: Nodes::new(root),
-            opened: Opened::new(&options, engine),
-            classifier: Classifier::new(options),
+            opened: Opened::new(&options, engine, classifier.objects.clone()),
+            classifier,
             listings,
             watch: Watch::new(),
         }

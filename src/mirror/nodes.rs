@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use super::classified::{Classified, EntryKind};
+use crate::source::is_url;
 use crate::tree::{NodeId, ROOT};
 
 /// The bit that all outer nodes but the root have, and none other.
@@ -21,7 +22,7 @@ pub fn is_outer(id: NodeId) -> bool {
     id & OUTER != 0
 }
 
-/// A file, directory or link on disk, or the root.
+/// A file, directory or link on disk, what is like them in a store, or the root.
 pub struct Node {
     pub id: NodeId,
     /// None: this is the root.
@@ -29,6 +30,8 @@ pub struct Node {
     /// Its name on disk; of a source that was given by itself its absolute path.
     pub name: OsString,
     pub what: EntryKind,
+    /// It is in a store, not on disk.
+    pub is_remote: bool,
     /// As it was when it was remembered.
     pub found: Classified,
     /// Of a container: what the numbers of its inner nodes begin with; else 0.
@@ -44,6 +47,7 @@ impl Node {
         Node {
             id: ROOT,
             parent: None,
+            is_remote: path.to_str().is_some_and(is_url),
             name: path.into(),
             what: EntryKind::Directory,
             found: found.unwrap_or_default(),
@@ -55,6 +59,11 @@ impl Node {
 
     pub fn is_container(&self) -> bool {
         matches!(self.what, EntryKind::Container(_))
+    }
+
+    /// Is what it has under this name in a store?
+    pub fn holds_remote(&self, name: &OsStr) -> bool {
+        self.is_remote || self.is_sources() && name.to_str().is_some_and(is_url)
     }
 
     /// Is it the root of several sources, which is on no disk?
@@ -71,7 +80,7 @@ impl Node {
         }
     }
 
-    /// Where it is on disk.
+    /// Where it is on disk, or its URL.
     pub fn path(&self) -> PathBuf {
         match &self.parent {
             // The name of a source is a whole path, which join takes as it is.
@@ -186,6 +195,7 @@ impl Table {
         let node = Arc::new(Node {
             id,
             parent: Some(parent.clone()),
+            is_remote: parent.holds_remote(&name),
             name,
             what: found.what,
             slot,

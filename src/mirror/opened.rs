@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use super::classified::EntryKind;
 use super::failed::Failed;
 use super::nodes::Node;
+use super::objects::Objects;
 use super::options::Options;
 use crate::codec::Engine;
 use crate::content::Content;
@@ -28,6 +29,7 @@ pub struct Opened {
     most_memory: u64,
     formats: format::Options,
     engine: Arc<Engine>,
+    objects: Arc<Objects>,
     table: Mutex<Table>,
 }
 
@@ -73,7 +75,7 @@ struct Slot {
 #[derive(Clone)]
 enum Open {
     Tree(Arc<dyn Tree>),
-    File(Arc<FileSource>),
+    File(Arc<dyn Source>),
 }
 
 impl Slot {
@@ -86,10 +88,11 @@ impl Slot {
 }
 
 impl Opened {
-    pub fn new(options: &Options, engine: Arc<Engine>) -> Opened {
+    pub fn new(options: &Options, engine: Arc<Engine>, objects: Arc<Objects>) -> Opened {
         let table = Table { slots: LruCache::unbounded(), memory: 0, held: HashMap::new() };
         let (most, most_memory) = (options.max_open, options.max_memory);
-        Opened { most, most_memory, formats: options.formats.clone(), engine, table: Mutex::new(table) }
+        let formats = options.formats.clone();
+        Opened { most, most_memory, formats, engine, objects, table: Mutex::new(table) }
     }
 
     /// The datasets of a container.
@@ -127,7 +130,7 @@ impl Opened {
     /// What a file is now, also if its name is another file's by now.
     pub fn stat_if_open(&self, node: &Node) -> Option<Stat> {
         match self.opened(node)? {
-            Open::File(source) => node.found.now_open(&*source).map(|classified| classified.stat()),
+            Open::File(source) => node.found.now_open(source.file()?).map(|classified| classified.stat()),
             Open::Tree(_) => None,
         }
     }
@@ -186,19 +189,30 @@ impl Opened {
     }
 
     fn reopen(&self, node: &Node) -> Result<Open> {
-        let path = node.path();
-        let EntryKind::Container(format) = node.what else {
-            let source = FileSource::open_live(&path)?;
-            same(&source, node)?;
-            return Ok(Open::File(Arc::new(source)));
+        let source = match node.is_remote {
+            true => self.object(node)?,
+            false => file(node)?,
         };
-        let source = FileSource::open(&path)?;
-        same(&source, node)?;
-        let context =
-            Context { options: self.formats.clone(), ..Context::new(Arc::new(source), self.engine.clone()) };
+        let EntryKind::Container(format) = node.what else { return Ok(Open::File(source)) };
+        let context = Context { options: self.formats.clone(), ..Context::new(source, self.engine.clone()) };
         let tree = opened_or_failed(format, context)?;
         node.inner.store(tree.nodes(), Ordering::Relaxed);
         Ok(Open::Tree(tree))
+    }
+
+    /// An object that was found, if it is the same.
+    fn object(&self, node: &Node) -> Result<Arc<dyn Source>> {
+        let source = format::source(&node.path()).and_then(|source| {
+            let found = &node.found.identity;
+            match source.file_id() == Some((found.device, found.inode)) {
+                true => Ok(source),
+                false => Err(Error::Changed { file: source.path().to_owned() }),
+            }
+        });
+        if let (Err(_), Some(parent)) = (&source, &node.parent) {
+            self.objects.forget(parent);
+        }
+        source
     }
 
     /// Closes what is too much now that `new` is in use.
@@ -221,9 +235,20 @@ impl Opened {
 }
 
 /// A file that grows is read as far as it goes.
-fn whole(source: Arc<FileSource>) -> Content {
+fn whole(source: Arc<dyn Source>) -> Content {
     let range = 0..source.len();
     Content::Stored { source, range }
+}
+
+/// A file that was found, if it is the same.
+fn file(node: &Node) -> Result<Arc<dyn Source>> {
+    let path = node.path();
+    let source = match node.is_container() {
+        true => FileSource::open(&path)?,
+        false => FileSource::open_live(&path)?,
+    };
+    same(&source, node)?;
+    Ok(Arc::new(source))
 }
 
 /// Is it the file that was found? Renaming files could lead elsewhere.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -19,6 +20,8 @@ pub struct Options {
     pub max_memory: u64,
     /// What the user says about the containers.
     pub formats: format::Options,
+    /// How long listings of stores are used again.
+    pub refresh: Duration,
     /// The extension of a container is left out where no other file would be called the same.
     pub strip_ext: bool,
     pub only_containers: bool,

@@ -15,6 +15,7 @@ fn mirror_within(path: &Path, max_open: usize, max_memory: u64) -> Mirror {
         max_open,
         max_memory,
         formats: format::Options::default(),
+        refresh: std::time::Duration::ZERO,
         strip_ext: false,
         only_containers: false,
         follow_outside: false,

@@ -62,7 +62,7 @@ impl Watch {
     /// Watches a directory.
     pub fn add(&self, dir: &Node) {
         let Some(shared) = self.shared.lock().clone() else { return };
-        if !shared.watched.lock().wants(dir.id) {
+        if dir.is_remote || !shared.watched.lock().wants(dir.id) {
             return;
         }
         let flags = AddWatchFlags::IN_CREATE

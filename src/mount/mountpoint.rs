@@ -4,7 +4,7 @@
 
 use super::config::Config;
 use super::mountinfo::{self, Entry};
-use crate::source::without_secrets;
+use crate::source::{is_directory, without_secrets};
 use crate::{Error, Result};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -77,7 +77,7 @@ pub fn outside_of_sources(config: &Config, path: &Path) -> Result<()> {
 fn derived(source: &Path) -> Result<PathBuf> {
     let source = without_secrets(source);
     let source = source.as_path();
-    let name = if source.is_dir() { source.file_name().map(OsStr::new) } else { source.file_stem() };
+    let name = if is_directory(source) { source.file_name().map(OsStr::new) } else { source.file_stem() };
     let name = name.map(PathBuf::from).unwrap_or_default();
     let is_source = std::path::absolute(&name).is_ok_and(|path| path == source);
     if name.as_os_str().is_empty() || is_source {

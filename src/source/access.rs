@@ -23,6 +23,7 @@ pub fn configure(access: Access) {
     let _ = ACCESS.set(access);
 }
 
+#[cfg(feature = "remote")]
 pub fn access() -> &'static Access {
     ACCESS.get_or_init(Access::default)
 }

@@ -1,5 +1,6 @@
 //! Where a container is: a path, or the URL of an object. What exists as a file is one, whatever its name.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 #[cfg(feature = "remote")]
 use super::remote;
-use super::{FileSource, Source};
-use crate::Result;
+use super::{FileSource, Listed, Source};
+use crate::{Error, Result};
 
 /// Beginnings of URLs that can be opened.
 const SCHEMES: [&str; 5] = ["https://", "http://", "s3://", "gs://", "az://"];
@@ -62,6 +63,39 @@ pub fn open(path: &Path, reads_end: bool) -> Result<Arc<dyn Source>> {
     Ok(Arc::new(FileSource::open(path)?))
 }
 
+/// Is it a directory, or the URL of a prefix by its spelling: does it end with a slash, or name only a bucket?
+pub fn is_directory(path: &Path) -> bool {
+    path.is_dir() || url(path).is_some_and(is_prefix)
+}
+
+fn is_prefix(url: &str) -> bool {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    !url.starts_with("http") && (rest.ends_with('/') || !rest.contains('/'))
+}
+
+/// What is directly below the prefix of a store, by its names.
+///
+/// # Errors
+/// [`Error::Open`] says whether the bucket is missing, refused or unreachable.
+pub fn list(url: &str) -> Result<BTreeMap<String, Listed>> {
+    #[cfg(feature = "remote")]
+    return remote::list::list(url).map_err(|failure| Error::open(Path::new(&shown(url)), failure.into()));
+    #[cfg(not(feature = "remote"))]
+    return Err(Error::open(Path::new(url), unsupported(url, ())));
+}
+
+/// What is directly below the prefix of a store under one name, if anything; for an empty name the prefix itself.
+///
+/// # Errors
+/// As [`list`].
+pub fn find(url: &str, name: &str) -> Result<Option<Listed>> {
+    #[cfg(feature = "remote")]
+    return remote::list::find(url, name)
+        .map_err(|failure| Error::open(Path::new(&shown(url)), failure.into()));
+    #[cfg(not(feature = "remote"))]
+    return Err(Error::open(Path::new(url), unsupported(url, name)));
+}
+
 /// Fails if an object cannot be written: because it exists and `force` is not given, or the store refuses.
 pub fn may_write(url: &str, force: bool) -> io::Result<()> {
     #[cfg(feature = "remote")]
@@ -98,6 +132,19 @@ mod tests {
             ("s3://bucket/a?b.rab", "s3://bucket/a?b.rab"),
         ] {
             assert_eq!(shown(url), want);
+        }
+    }
+
+    #[test]
+    fn what_is_a_prefix() {
+        for (url, want) in [
+            ("s3://bucket", true),
+            ("s3://bucket/", true),
+            ("gs://bucket/a/", true),
+            ("az://bucket/a", false),
+            ("https://host/a/", false),
+        ] {
+            assert_eq!(is_directory(Path::new(url)), want, "{url}");
         }
     }
 

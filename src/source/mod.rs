@@ -8,6 +8,7 @@ mod access;
 mod below_url;
 mod file;
 pub mod interruptible;
+mod listed;
 mod location;
 mod mapped;
 #[cfg(test)]
@@ -24,7 +25,10 @@ use std::time::SystemTime;
 
 pub use access::{Access, configure};
 pub use file::FileSource;
-pub use location::{is_url, may_write, open, percent_encoded, upload, url, without_secrets};
+pub use listed::Listed;
+pub use location::{
+    find, is_directory, is_url, list, may_write, open, percent_encoded, upload, url, without_secrets,
+};
 pub use mapped::Mapped;
 pub use named::{Named, OpenFiles, Policy, Seen, Siblings};
 pub use resolve::resolve;

@@ -57,6 +57,12 @@ impl Format for Onda {
         candidate.asked_for || read::schema::mentions_onda(candidate.head)
     }
 
+    /// Other tables have the same extension.
+    fn is_known_by(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".arrow") && name.contains(".onda.")
+    }
+
     fn open(&self, context: Context) -> Result<Container> {
         let set = read(context)?;
         let tables = views::tables::of(&set);

@@ -8,6 +8,7 @@ mod datasets;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use memchr::memmem;
@@ -40,6 +41,11 @@ impl Format for Zip {
 
     fn marks(&self) -> Marks {
         Marks { directory_last: &["zip", "ozx"], ..Marks::default() }
+    }
+
+    fn is_known_by(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        name.ends_with(".zarr.zip") || name.ends_with(".ozx")
     }
 
     fn open(&self, context: Context) -> Result<Container> {

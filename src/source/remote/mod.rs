@@ -7,8 +7,11 @@
 
 mod block;
 mod blocks;
+mod bucket;
+pub mod list;
 mod memory;
 mod object;
+mod odd_keys;
 mod pieces;
 mod profile;
 mod readers;
@@ -27,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use self::blocks::Blocks;
-use self::object::{Failure, Object, Part};
+use self::object::{Failure, Object, Part, Version};
 use super::Source;
 use super::location::shown;
 use crate::{Error, Result};
@@ -53,11 +56,9 @@ impl RemoteSource {
         let object = runtime::enter(|| object(url)).map_err(failed)?;
         let (head, tail) = runtime::wait(ends(&*object, reads_end)).map_err(failed)?;
         let changed = Arc::new(AtomicBool::new(false));
-        let mut hasher = DefaultHasher::new();
-        head.version().hash(&mut hasher);
         Ok(RemoteSource {
             len: head.len,
-            id: (hasher.finish(), head.len),
+            id: file_id(&head.version()),
             modified: head.modified.unwrap_or(SystemTime::UNIX_EPOCH),
             blocks: Blocks::new(object, head, tail),
             path,
@@ -77,6 +78,13 @@ impl RemoteSource {
             other => Error::read(self.place().at(offset), other.into()),
         }
     }
+}
+
+/// What identifies a version of an object.
+fn file_id(version: &Version) -> (u64, u64) {
+    let mut hasher = DefaultHasher::new();
+    version.hash(&mut hasher);
+    (hasher.finish(), version.len())
 }
 
 /// The first bytes, and side by side with them the last ones, if they will be needed.

@@ -37,16 +37,32 @@ pub struct Version {
     modified: Option<SystemTime>,
 }
 
+impl Version {
+    pub fn new(tag: Option<String>, len: u64, modified: Option<SystemTime>) -> Version {
+        let modified = modified.filter(|_| tag.is_none());
+        Version { tag, len, modified }
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// An entity tag with quotes, which Azure leaves out in listings.
+pub fn quoted(tag: &str) -> String {
+    if tag.ends_with('"') { tag.to_owned() } else { format!("\"{tag}\"") }
+}
+
 impl Part {
     pub fn version(&self) -> Version {
-        let modified = self.modified.filter(|_| self.tag.is_none());
-        Version { tag: self.tag.clone(), len: self.len, modified }
+        Version::new(self.tag.clone(), self.len, self.modified)
     }
 }
 
 #[derive(Clone, Debug)]
 pub enum Failure {
     Missing,
+    NoBucket,
     /// With what the store says.
     Refused(String),
     /// The object is not the one that was opened.
@@ -61,6 +77,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Missing => f.write_str("no such object"),
+            Failure::NoBucket => f.write_str("no such bucket"),
             Failure::Refused(why) => write!(f, "access is refused: {why}"),
             Failure::Changed => f.write_str("it was replaced while it was read"),
             Failure::NoRanges => {
@@ -75,7 +92,7 @@ impl fmt::Display for Failure {
 impl From<Failure> for io::Error {
     fn from(failure: Failure) -> io::Error {
         let kind = match failure {
-            Failure::Missing => io::ErrorKind::NotFound,
+            Failure::Missing | Failure::NoBucket => io::ErrorKind::NotFound,
             Failure::Refused(_) => io::ErrorKind::PermissionDenied,
             Failure::TimedOut => return io::Error::from_raw_os_error(libc::ETIMEDOUT),
             _ => io::ErrorKind::Other,

@@ -7,8 +7,8 @@
 use std::env::var_os;
 use std::sync::Arc;
 
+use object_store::Error;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::{ClientOptions, Error, ObjectStore, RetryConfig};
 use reqwest::Url;
 
 use super::profile::{Profile, ProfileCredentials};
@@ -30,12 +30,8 @@ pub const WITHOUT_KEYS: &str = "there are no credentials in AWS_ACCESS_KEY_ID an
                                 AWS_PROFILE, or default in ~/.aws), and this machine has no role; --no-sign-request \
                                 reads public buckets";
 
-/// The store, and whether credentials for it can only come from the machine that this runs on.
-pub fn store(
-    bucket: &str,
-    client: ClientOptions,
-    retry: RetryConfig,
-) -> Result<(Arc<dyn ObjectStore>, bool), Error> {
+/// A bucket, and whether credentials for it can only come from the machine that this runs on.
+pub fn builder(bucket: &str) -> Result<(AmazonS3Builder, bool), Error> {
     let Access { endpoint, region, profile, is_unsigned, .. } = access();
     let named = profile.clone().or_else(|| std::env::var("AWS_PROFILE").ok().filter(|name| !name.is_empty()));
     let profile_found = Profile::named(named.as_deref().unwrap_or("default"));
@@ -71,8 +67,7 @@ pub fn store(
     } else {
         is_without_keys = !has_keys;
     }
-    let builder = builder.with_bucket_name(bucket).with_client_options(client.with_allow_http(true));
-    Ok((Arc::new(builder.with_retry(retry).build()?), is_without_keys))
+    Ok((builder.with_bucket_name(bucket), is_without_keys))
 }
 
 fn checked(endpoint: &str) -> Result<&str, Error> {

@@ -1,41 +1,24 @@
-//! Objects in the stores of Amazon and others that speak S3 ([`s3`]), of Google and of Azure. The variables that the
-//! stores' own tools read are read here too: `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on.
+//! Objects in stores.
 
 use std::ops::Range;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
-use object_store::{ClientOptions, Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{Error, GetOptions, GetRange, ObjectStoreExt};
 
+use super::bucket::{Bucket, PATIENCE, Store, parts};
 use super::object::{Answer, Failure, Object, Part};
 use super::profile::NoCredentials;
-use super::s3;
-use crate::source::access::access;
-
-/// As of web pages.
-const TRIES: usize = 4;
-const PATIENCE: Duration = Duration::from_secs(60);
-const CONNECT: Duration = Duration::from_secs(3);
-const SILENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub struct Stored {
-    pub store: Arc<dyn ObjectStore>,
+    pub bucket: Bucket,
     pub key: Path,
-    /// Credentials can only come from the machine that this runs on.
-    is_without_keys: bool,
-    /// Azure sends no last bytes of an object of unknown length.
-    has_ends: bool,
 }
 
 impl Stored {
     pub fn new(url: &str) -> Result<Stored, Failure> {
-        let failed = |cause: Error| Failure::Other(last_cause(&cause).to_string());
-        let (scheme, rest) = url.split_once("://").unwrap_or_default();
-        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+        let (_, bucket, key) = parts(url);
         if bucket.is_empty() || key.is_empty() || key.ends_with('/') {
             return Err(Failure::Other(
                 "an object is named s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/KEY".into(),
@@ -44,44 +27,8 @@ impl Stored {
         // Keys are taken as they are, with whatever is special in URLs.
         let key =
             Path::parse(key).map_err(|cause| Failure::Other(format!("this key cannot be read: {cause}")))?;
-        if scheme == "s3" {
-            let (store, is_without_keys) = s3::store(bucket, client(), retry()).map_err(failed)?;
-            return Ok(Stored { store, key, is_without_keys, has_ends: true });
-        }
-        let is_unsigned = access().is_unsigned;
-        let store: Arc<dyn ObjectStore> = if scheme == "gs" {
-            let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
-            let builder = if is_unsigned { builder.with_skip_signature(true) } else { builder };
-            Arc::new(builder.with_client_options(client()).with_retry(retry()).build().map_err(failed)?)
-        } else {
-            let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
-            let builder = if is_unsigned { builder.with_skip_signature(true) } else { builder };
-            Arc::new(builder.with_client_options(client()).with_retry(retry()).build().map_err(failed)?)
-        };
-        Ok(Stored { store, key, is_without_keys: false, has_ends: scheme == "gs" })
+        Ok(Stored { bucket: Bucket::of(url)?, key })
     }
-
-    /// A failure that may be for want of credentials says so.
-    pub fn explained(&self, failure: Failure) -> Failure {
-        match failure {
-            Failure::Other(_) | Failure::TimedOut if self.is_without_keys => {
-                Failure::Refused(s3::WITHOUT_KEYS.into())
-            }
-            Failure::Refused(why) if self.is_without_keys => {
-                Failure::Refused(format!("{why}; {}", s3::WITHOUT_KEYS))
-            }
-            failure => failure,
-        }
-    }
-}
-
-fn client() -> ClientOptions {
-    // The whole of an answer may take long; no part of it should.
-    ClientOptions::new().with_timeout_disabled().with_connect_timeout(CONNECT).with_read_timeout(SILENCE)
-}
-
-fn retry() -> RetryConfig {
-    RetryConfig { max_retries: TRIES, retry_timeout: PATIENCE, ..RetryConfig::default() }
 }
 
 impl Object for Stored {
@@ -90,7 +37,7 @@ impl Object for Stored {
     }
 
     fn get_end(&self, len: u64) -> Option<Answer> {
-        self.has_ends.then(|| self.answer(GetRange::Suffix(len), None))
+        self.bucket.has_ends.then(|| self.answer(GetRange::Suffix(len), None))
     }
 }
 
@@ -98,19 +45,14 @@ impl Stored {
     fn answer(&self, range: GetRange, tag: Option<&str>) -> Answer {
         let (stored, tag) = (self.clone(), tag.map(str::to_owned));
         Box::pin(async move {
-            let answer = get(&*stored.store, &stored.key, range, tag.as_deref());
+            let answer = get(&*stored.bucket.store, &stored.key, range, tag.as_deref());
             let answer = tokio::time::timeout(PATIENCE, answer).await.unwrap_or(Err(Failure::TimedOut));
-            answer.map_err(|failure| stored.explained(failure))
+            answer.map_err(|failure| stored.bucket.explained(failure))
         })
     }
 }
 
-async fn get(
-    store: &dyn ObjectStore,
-    key: &Path,
-    range: GetRange,
-    tag: Option<&str>,
-) -> Result<Part, Failure> {
+async fn get(store: &dyn Store, key: &Path, range: GetRange, tag: Option<&str>) -> Result<Part, Failure> {
     let strong = tag.filter(|tag| !tag.starts_with("W/"));
     let options = GetOptions {
         range: Some(range.clone()),
@@ -149,7 +91,7 @@ async fn get(
     }
 }
 
-async fn empty(store: &dyn ObjectStore, key: &Path) -> Option<Part> {
+async fn empty(store: &dyn Store, key: &Path) -> Option<Part> {
     let meta = store.head(key).await.ok().filter(|meta| meta.size == 0)?;
     Some(Part { bytes: Vec::new(), len: 0, tag: meta.e_tag, modified: Some(meta.last_modified.into()) })
 }
@@ -160,24 +102,28 @@ pub fn failure(error: Error) -> Failure {
         return Failure::Refused(none.to_string());
     }
     let text = cause.to_string();
+    // Stores explain themselves in XML.
+    let code =
+        text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
     match &error {
+        _ if code.is_some_and(|code| ["NoSuchBucket", "ContainerNotFound"].contains(&code)) => {
+            Failure::NoBucket
+        }
         Error::NotFound { .. } => Failure::Missing,
         Error::Precondition { .. } => Failure::Changed,
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-            // Stores explain themselves in XML.
-            let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>"));
             log::debug!("{error}");
             let status = if matches!(error, Error::Unauthenticated { .. }) { "401" } else { "403" };
-            Failure::Refused(code.map_or(status, |(code, _)| code).to_owned())
+            Failure::Refused(code.unwrap_or(status).to_owned())
         }
         _ if text.contains("incorrectly configured region") => {
             Failure::Other("the bucket is in another region: name it with --region".into())
         }
-        _ => Failure::Other(text),
+        _ => Failure::Other(code.map_or(text.clone(), |code| format!("the store answers {code}"))),
     }
 }
 
-fn last_cause(error: &Error) -> &(dyn std::error::Error + 'static) {
+pub fn last_cause(error: &Error) -> &(dyn std::error::Error + 'static) {
     let mut cause: &(dyn std::error::Error + 'static) = error;
     while let Some(source) = cause.source() {
         cause = source;

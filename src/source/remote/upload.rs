@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub fn may_write(url: &str, force: bool) -> io::Result<()> {
     let stored = stored(url)?;
     let exists = runtime::wait(async {
-        match stored.store.head(&stored.key).await {
+        match stored.bucket.store.head(&stored.key).await {
             Err(Error::NotFound { .. }) => Ok(Ok(false)),
             Ok(_) => Ok(Ok(!force)),
             Err(error) => Ok(Err(refused(&stored, error))),
@@ -58,7 +58,7 @@ fn stored(url: &str) -> io::Result<Stored> {
 }
 
 fn refused(stored: &Stored, error: Error) -> io::Error {
-    match stored.explained(failure(error)) {
+    match stored.bucket.explained(failure(error)) {
         Failure::Missing => io::Error::other("no such bucket"),
         other => other.into(),
     }
@@ -72,7 +72,7 @@ async fn whole(stored: &Stored, file: &File, len: u64, force: bool, stop: &Atomi
     let mut bytes = vec![0; len as usize];
     file.read_exact_at(&mut bytes, 0)?;
     let mode = if force { PutMode::Overwrite } else { PutMode::Create };
-    match unless(stop, stored.store.put_opts(&stored.key, bytes.into(), mode.into())).await? {
+    match unless(stop, stored.bucket.store.put_opts(&stored.key, bytes.into(), mode.into())).await? {
         Ok(_) => Ok(()),
         Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Err(exists_already()),
         Err(error) => Err(refused(stored, error)),
@@ -81,7 +81,7 @@ async fn whole(stored: &Stored, file: &File, len: u64, force: bool, stop: &Atomi
 
 async fn in_parts(stored: &Stored, file: &File, len: u64, force: bool, stop: &AtomicBool) -> io::Result<()> {
     let failed = |error: Error| refused(stored, error);
-    let upload = unless(stop, stored.store.put_multipart(&stored.key)).await?.map_err(failed)?;
+    let upload = unless(stop, stored.bucket.store.put_multipart(&stored.key)).await?.map_err(failed)?;
     let part = PART.max(len.div_ceil(MAX_PARTS));
     let mut upload = WriteMultipart::new_with_chunk_size(upload, part as usize);
     let sent = async {
@@ -93,7 +93,7 @@ async fn in_parts(stored: &Stored, file: &File, len: u64, force: bool, stop: &At
         }
         unless(stop, upload.wait_for_capacity(1)).await?.map_err(failed)?;
         // Stores have no condition for objects in parts: what appears within this moment would be replaced.
-        if !force && stored.store.head(&stored.key).await.is_ok() {
+        if !force && stored.bucket.store.head(&stored.key).await.is_ok() {
             return Err(exists_already());
         }
         Ok(())
