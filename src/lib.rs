@@ -29,6 +29,7 @@
 //! | `pool` | threads, started as needed |
 //! | `cpus` | on which processors a thread runs |
 //! | `source` | files, and objects at URLs, as sources of bytes; detection of changes |
+//! | `private` | directories and files of this user alone |
 //! | `yaml` | YAML 1.1 as PyYAML reads and writes it, for headers and sidecars |
 //! | [`error`] | the error type that every module uses |
 //!
@@ -69,6 +70,7 @@ mod mount;
 mod open;
 mod pack;
 mod pool;
+mod private;
 mod refs;
 mod report;
 mod source;

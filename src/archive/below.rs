@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::format::{self, Options, writer};
-use crate::source::FileSource;
+use crate::source::{self, FileSource, Listed, url};
 use crate::{Error, Result};
 
 /// Nesting of directories at most, which no file system exceeds.
@@ -19,6 +19,9 @@ pub fn containers_below(
     options: &Options,
     failed: &mut dyn FnMut(&Error),
 ) -> Result<Vec<PathBuf>> {
+    if let Some(url) = url(root) {
+        return objects_below(url, options);
+    }
     let mut containers = Vec::new();
     // The directory itself has to be there.
     fs::read_dir(root).map_err(|cause| Error::open(root, cause))?;
@@ -48,6 +51,29 @@ pub fn containers_below(
             Ok(true) => containers.push(path),
             Ok(false) => {}
             Err(error) => failed(&error),
+        }
+    }
+    Ok(containers)
+}
+
+/// The objects below a prefix that are named as containers are.
+fn objects_below(url: &str, options: &Options) -> Result<Vec<PathBuf>> {
+    let is_wanted = |name: &str| {
+        let wanted = options.format.as_deref();
+        let found = format::known_by_name(Path::new(name));
+        found.is_some_and(|found| wanted.is_none_or(|wanted| found.name().eq_ignore_ascii_case(wanted)))
+    };
+    let mut containers = Vec::new();
+    let mut left = vec![(PathBuf::from(url), Listed::Directory)];
+    while let Some((path, listed)) = left.pop() {
+        let Some(url) = path.to_str() else { continue };
+        match listed {
+            Listed::Object { .. } if is_wanted(url) => containers.push(path),
+            Listed::Object { .. } => {}
+            Listed::Directory => {
+                let inner = source::list(url)?;
+                left.extend(inner.into_iter().rev().map(|(name, listed)| (path.join(name), listed)));
+            }
         }
     }
     Ok(containers)

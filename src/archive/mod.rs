@@ -30,7 +30,7 @@ use crate::codec::Engine;
 use crate::content::Content;
 use crate::error::Place;
 use crate::format::{self, Container, Context, Options, Parts};
-use crate::source::Source;
+use crate::source::{Source, is_directory, url};
 use crate::tree::{
     Abilities, Arena, Builder, Datasets, Derived, Description, Link, Names, Rewrite, naming, nearest,
 };
@@ -107,13 +107,17 @@ impl Archive {
     /// As [`Archive::open`], and [`Error::Usage`] if the options do not suit the file.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Archive> {
         let path = path.as_ref();
-        if !path.is_dir() {
+        if !is_directory(path) {
             return Archive::open_files(&[path], options);
+        }
+        let problem =
+            "is a directory: name a file in it, mount it, or let ls, info or verify look below it with -r";
+        let directory = || Error::open(path, std::io::Error::other(problem));
+        if url(path).is_some() {
+            return Err(directory());
         }
         let Parts { files, other } = format::parts(path, &options)?;
         if files.is_empty() {
-            let problem = "is a directory: name a file in it, mount it, or let ls, info or verify look below it with -r";
-            let directory = || Error::open(path, std::io::Error::other(problem));
             return Err(format::foreign_store(path).unwrap_or_else(directory));
         }
         let archive = Archive { path: path.to_owned(), ..Archive::open_files(&files, options)? };

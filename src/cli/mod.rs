@@ -7,6 +7,7 @@ mod panics;
 mod rab;
 mod reading;
 mod urls;
+mod user_cache;
 mod values;
 
 use std::process::ExitCode;

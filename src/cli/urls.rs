@@ -1,8 +1,11 @@
 //! The options for containers at URLs, shared by all verbs and by mounts.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use clap::Args;
 
-use super::values;
+use super::{user_cache, values};
 use crate::source::Access;
 
 /// The heading of these options in the help.
@@ -29,6 +32,14 @@ pub struct Urls {
     /// Memory for what is fetched from URLs [default: 256M]
     #[arg(help_heading = URLS, long, value_name = "SIZE", value_parser = values::size, global = true)]
     pub remote_memory: Option<u64>,
+
+    /// Keep what is fetched from URLs in this directory; off keeps nothing [default: ~/.cache/rab-mount]
+    #[arg(help_heading = URLS, long, value_name = "DIR|off", global = true)]
+    pub remote_cache: Option<OsString>,
+
+    /// Size of that directory; what was not used for longest goes first [default: 10G]
+    #[arg(help_heading = URLS, long, value_name = "SIZE", value_parser = values::size, global = true)]
+    pub remote_cache_size: Option<u64>,
 }
 
 impl Urls {
@@ -40,6 +51,8 @@ impl Urls {
             profile: self.profile.or(other.profile),
             no_sign_request: self.no_sign_request || other.no_sign_request,
             remote_memory: self.remote_memory.or(other.remote_memory),
+            remote_cache: self.remote_cache.or(other.remote_cache),
+            remote_cache_size: self.remote_cache_size.or(other.remote_cache_size),
         }
     }
 
@@ -50,6 +63,17 @@ impl Urls {
             profile: self.profile,
             is_unsigned: self.no_sign_request,
             memory: self.remote_memory,
+            cache: cache(self.remote_cache),
+            cache_size: self.remote_cache_size,
         }
+    }
+}
+
+/// Absolute, as a daemon changes its working directory.
+fn cache(given: Option<OsString>) -> Option<PathBuf> {
+    match given {
+        None => Some(user_cache::directory(|name| std::env::var_os(name))),
+        Some(off) if off == "off" => None,
+        Some(given) => Some(std::path::absolute(&given).unwrap_or_else(|_| given.into())),
     }
 }

@@ -1,5 +1,6 @@
 //! How stores are reached, for the whole process: the command line says so before anything is opened.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// What overrides the environment.
@@ -14,6 +15,10 @@ pub struct Access {
     pub is_unsigned: bool,
     /// Bytes of memory for what is fetched.
     pub memory: Option<u64>,
+    /// The directory for what is fetched; None: nothing is kept on disk.
+    pub cache: Option<PathBuf>,
+    /// Bytes that may be kept there.
+    pub cache_size: Option<u64>,
 }
 
 static ACCESS: OnceLock<Access> = OnceLock::new();

@@ -92,6 +92,8 @@ fn apply_one(key: &str, value: Option<OsString>, options: &mut Options, to: &mut
         "region" => to.urls.region = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
         "profile" => to.urls.profile = Some(parsed(key, value, |text| Ok(text.to_owned()))?),
         "remote_memory" => to.urls.remote_memory = Some(parsed(key, value, values::size)?),
+        "remote_cache" => to.urls.remote_cache = Some(required(key, value)?),
+        "remote_cache_size" => to.urls.remote_cache_size = Some(parsed(key, value, values::size)?),
         "uid" => to.uid = Some(parsed(key, value, values::id)?),
         "gid" => to.gid = Some(parsed(key, value, values::id)?),
         "umask" => to.umask = Some(parsed(key, value, values::umask)?),

@@ -3,6 +3,7 @@
 
 use super::list;
 use super::options::{Options, Settings};
+use crate::cli::user_cache;
 use crate::mount::config::{
     Config, DEFAULT_CACHE, DEFAULT_INDEX_MEMORY, DEFAULT_INDEX_SIZE, DEFAULT_THREADS, MIN_CACHE, Mode,
     Unmount,
@@ -136,16 +137,13 @@ fn split_paths(mut paths: Vec<PathBuf>, command: bool) -> Result<(Vec<PathBuf>, 
     Ok((paths, mountpoint))
 }
 
-/// The directory of the index: as given, or else in the user's cache directory. As the XDG specification requires,
-/// variables that are not absolute paths are ignored.
+/// The directory of the index: as given, or else in the user's cache directory.
 fn index_directory(given: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     if let Some(path) = given {
         // A user may deliberately link to a larger disk, so a given path is resolved; the default must not be a link.
         return path.canonicalize().or_else(|_| absolute(&path));
     }
-    let directory = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = directory("XDG_CACHE_HOME").or_else(|| directory("HOME").map(|home| home.join(".cache")));
-    Ok(cache.unwrap_or_else(|| "/var/cache".into()).join("rab-mount"))
+    Ok(user_cache::directory(variable))
 }
 
 /// Makes a path absolute, because the daemon changes its working directory. Resolves links in the directory, but keeps

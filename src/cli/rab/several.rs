@@ -15,6 +15,7 @@ use super::reported::Reported;
 use crate::archive::containers_below;
 use crate::cli::reading::Opening;
 use crate::format::{self, writer};
+use crate::source::is_directory;
 use crate::tree::naming;
 use crate::{Archive, Error, Options, Result};
 
@@ -38,7 +39,7 @@ impl Chosen {
         let options = opening.options();
         let archive = OnceCell::new();
         // An error in opening it is reported later, when it is processed.
-        let archive = || match recursive && first.is_dir() {
+        let archive = || match recursive && is_directory(first) {
             true => None,
             false => archive.get_or_init(|| Archive::open_with(first, opening.options()).ok()).as_ref(),
         };
@@ -65,7 +66,7 @@ impl Chosen {
         };
         let (mut files, mut searched) = (Vec::new(), None);
         for file in given {
-            if !(recursive && file.is_dir()) {
+            if !(recursive && is_directory(file)) {
                 files.push(file.clone());
                 continue;
             }

@@ -3,14 +3,16 @@
 //! pattern are ever removed, as the directory may hold other things.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::FlockOperation;
+
+use crate::private;
 
 /// A temporary file this old was left by a process that died.
 const LEFT_OVER: Duration = Duration::from_secs(3600);
@@ -25,14 +27,12 @@ pub struct Directory {
 impl Directory {
     /// Fails unless the directory exists and nobody else can write to it.
     pub fn check(&self) -> io::Result<()> {
-        let meta = fs::symlink_metadata(&self.path)?;
-        is_ours(&meta, meta.is_dir(), "a directory").map_err(io::Error::other)
+        private::check_directory(&self.path)
     }
 
     /// Creates missing directories, private to this user.
     pub fn create(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
-        self.check()
+        private::create_directory(&self.path)
     }
 
     /// Removes the least recently used files until the rest is under the limit, except `own` and files that another
@@ -92,28 +92,6 @@ fn is_hexadecimal(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn is_ours(meta: &Metadata, is_kind: bool, kind: &str) -> Result<(), String> {
-    let uid = nix::unistd::geteuid().as_raw();
-    if !is_kind {
-        Err(format!("it is not {kind}"))
-    } else if meta.uid() != uid {
-        Err(format!("it belongs to user {}, not to {uid}", meta.uid()))
-    } else if meta.mode() & 0o022 != 0 {
-        Err(format!("other users may write to it (mode {:o})", meta.mode() & 0o777))
-    } else {
-        Ok(())
-    }
-}
-
-/// Opens a file that nobody else can have written.
-pub fn open(path: &Path, write: bool) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path)?;
-    let meta = file.metadata()?;
-    is_ours(&meta, meta.is_file(), "a regular file").map_err(io::Error::other)?;
-    Ok(file)
-}
-
 /// Tries to lock the file, without blocking, until its last descriptor is closed.
 pub fn lock(file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
@@ -133,7 +111,8 @@ pub fn is_at(file: &File, path: &Path) -> bool {
 }
 
 fn remove_unlocked(path: &Path) -> bool {
-    open(path, true).is_ok_and(|file| lock(&file) && is_at(&file, path) && fs::remove_file(path).is_ok())
+    private::open(path, true)
+        .is_ok_and(|file| lock(&file) && is_at(&file, path) && fs::remove_file(path).is_ok())
 }
 
 /// A new, locked file in the directory of its target; removed on drop unless kept.

@@ -18,6 +18,7 @@ use super::Key;
 use super::directory::{self, Directory, Temporary};
 use super::layout::{Head, MAX_PAYLOAD};
 use super::table::{self, MAX_RECORDS, Table};
+use crate::private;
 
 /// The limit on all index files is checked each time the file has grown by this many bytes.
 const GROWTH: u64 = 1 << 20;
@@ -117,7 +118,7 @@ impl IndexFile {
             }
             Ok(()) => {}
         }
-        let known = match directory::open(&self.path, false) {
+        let known = match private::open(&self.path, false) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
             Err(cause) => Err(cause.to_string()),
             Ok(file) => self.read(file),
@@ -166,7 +167,7 @@ impl IndexFile {
         self.directory.create()?;
         // Retry if it was replaced or removed between opening and locking.
         for _ in 0..10 {
-            let Ok(file) = directory::open(&self.path, true) else {
+            let Ok(file) = private::open(&self.path, true) else {
                 return self.create().map(Some);
             };
             if !directory::lock(&file) {

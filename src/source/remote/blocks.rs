@@ -1,5 +1,4 @@
-//! Reads an object in aligned blocks. A block is fetched once, whoever waits for it; missing blocks beside each other are
-//! one request. The first and last bytes come when the object is opened.
+//! Reads an object in aligned blocks. A block is fetched once, whoever waits for it ([`super::fetch`]). The first and last bytes come when the object is opened.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,29 +6,27 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::block::Block;
+use super::cache::Disk;
+use super::fetch::{Fetch, MAX_REQUEST};
 use super::memory::{self, Memory};
-use super::object::{Failure, Object, Part, Version};
+use super::object::{Failure, Object, Part};
 use super::pieces::Pieces;
 use super::readers::Readers;
-use super::runtime;
 
 /// Bytes of a block.
 pub const BLOCK: u64 = 256 << 10;
-/// Bytes of a request, at most.
-const MAX_REQUEST: u64 = 8 << 20;
 
 pub struct Blocks {
-    object: Arc<dyn Object>,
+    fetch: Arc<Fetch>,
     len: u64,
-    version: Version,
     memory: Memory,
     pieces: Pieces,
     readers: Mutex<Readers>,
 }
 
 impl Blocks {
-    /// Of an object of which the first part is here, and perhaps the last.
-    pub fn new(object: Arc<dyn Object>, head: Part, tail: Option<Part>) -> Blocks {
+    /// Of an object of which the first part is here, and perhaps the last of the same version.
+    pub fn new(object: Arc<dyn Object>, head: Part, tail: Option<Part>, disk: Option<Arc<Disk>>) -> Blocks {
         let (version, len) = (head.version(), head.len);
         let (memory, pieces) = (Memory::new(len.div_ceil(BLOCK)), Pieces::default());
         if len > 0 {
@@ -37,12 +34,12 @@ impl Blocks {
             drop(memory.get(0..1, BLOCK, &mut first));
             first.iter().for_each(|(_, block)| block.set(Ok(head.bytes.as_slice().into())));
         }
-        // Of another version it is of no use; the first read that needs it finds that out.
-        if let Some(tail) = tail.filter(|tail| tail.version() == version && tail.bytes.len() as u64 <= len) {
-            pieces.add(&(len - tail.bytes.len() as u64..len)).set(Ok(tail.bytes.into()));
+        if let Some(tail) = tail {
+            pieces.add(&(len.saturating_sub(tail.bytes.len() as u64)..len)).set(Ok(tail.bytes.into()));
         }
         let readers = Mutex::default();
-        Blocks { object, len, version, memory, pieces, readers }
+        let fetch = Arc::new(Fetch { object, len, version, disk });
+        Blocks { fetch, len, memory, pieces, readers }
     }
 
     /// Fills `buf`; the caller stays below the length.
@@ -73,7 +70,7 @@ impl Blocks {
         let mut missing = Vec::new();
         let blocks = self.memory.get(numbers(&range), BLOCK, &mut missing);
         drop(self.memory.get(numbers(&ahead), BLOCK, &mut missing));
-        self.fetch(missing);
+        self.fetch.blocks(missing);
         for (number, block) in numbers(&range).zip(blocks) {
             let bytes = block.wait()?;
             let start = number * BLOCK;
@@ -100,7 +97,7 @@ impl Blocks {
         let end = range.end.min(self.len).min(range.start.saturating_add(memory::limit() / 4));
         let mut missing = Vec::new();
         drop(self.memory.get(numbers(&(range.start..end)), BLOCK, &mut missing));
-        self.fetch(missing);
+        self.fetch.blocks(missing);
     }
 
     /// Fetches small ranges, given in order, and does not wait. Those that lie close together are fetched as blocks.
@@ -118,58 +115,10 @@ impl Blocks {
             if near.any(|other| block(other) == block(&range)) || !fits {
                 drop(self.memory.get(numbers(&range), BLOCK, &mut missing));
             } else if !self.memory.has(numbers(&range)) {
-                self.request(range.clone(), vec![self.pieces.add(&range)]);
+                self.fetch.piece(range.start, self.pieces.add(&range));
             }
         }
-        self.fetch(missing);
-    }
-
-    /// Requests blocks, given in order.
-    fn fetch(&self, missing: Vec<(u64, Arc<Block>)>) {
-        let mut rest = missing.into_iter().peekable();
-        while let Some((first, block)) = rest.next() {
-            let mut run = vec![block];
-            let is_next = |number: u64, run: &[Arc<Block>]| {
-                number == first + run.len() as u64 && (run.len() as u64) < MAX_REQUEST / BLOCK
-            };
-            while let Some((_, block)) = rest.next_if(|(number, _)| is_next(*number, &run)) {
-                run.push(block);
-            }
-            let start = first * BLOCK;
-            self.request(start..(start + run.len() as u64 * BLOCK).min(self.len), run);
-        }
-    }
-
-    /// Requests a range that is a run of blocks.
-    fn request(&self, range: Range<u64>, run: Vec<Arc<Block>>) {
-        let (answer, version) = (self.object.get(range, self.version.tag.as_deref()), self.version.clone());
-        // Set whatever happens, as somebody may be waiting.
-        let run = Run(run);
-        let spawned = runtime::spawn(async move {
-            match answer.await {
-                Ok(part) if part.version() != version => {
-                    run.0.iter().for_each(|block| block.set(Err(Failure::Changed)));
-                }
-                Ok(part) => {
-                    let pieces = part.bytes.chunks(BLOCK as usize);
-                    run.0.iter().zip(pieces).for_each(|(block, bytes)| block.set(Ok(bytes.into())));
-                }
-                Err(failure) => run.0.iter().for_each(|block| block.set(Err(failure.clone()))),
-            }
-        });
-        if let Err(failure) = spawned {
-            log::error!("{failure}");
-        }
-    }
-}
-
-/// Blocks that are fetched together. Whatever ends that, they are not waited for in vain.
-struct Run(Vec<Arc<Block>>);
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        let ended = || Err(Failure::Other("the request was not answered".into()));
-        self.0.iter().for_each(|block| block.set(ended()));
+        self.fetch.blocks(missing);
     }
 }
 

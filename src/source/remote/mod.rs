@@ -8,6 +8,8 @@
 mod block;
 mod blocks;
 mod bucket;
+mod cache;
+mod fetch;
 pub mod list;
 mod memory;
 mod object;
@@ -30,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use self::blocks::Blocks;
+use self::cache::{Disk, Known};
 use self::object::{Failure, Object, Part, Version};
 use super::Source;
 use super::location::shown;
@@ -54,13 +57,17 @@ impl RemoteSource {
         let path = PathBuf::from(shown(url));
         let failed = |failure: Failure| Error::open(&path, failure.into());
         let object = runtime::enter(|| object(url)).map_err(failed)?;
-        let (head, tail) = runtime::wait(ends(&*object, reads_end)).map_err(failed)?;
+        let Ends { head, tail, are_known } = runtime::wait(ends(url, &*object, reads_end)).map_err(failed)?;
+        let disk = Disk::of(url, &head.version()).map(Arc::new);
+        if let Some(disk) = disk.as_ref().filter(|_| !are_known) {
+            Known::save(url, disk, &head, tail.as_ref());
+        }
         let changed = Arc::new(AtomicBool::new(false));
         Ok(RemoteSource {
             len: head.len,
             id: file_id(&head.version()),
             modified: head.modified.unwrap_or(SystemTime::UNIX_EPOCH),
-            blocks: Blocks::new(object, head, tail),
+            blocks: Blocks::new(object, head, tail, disk),
             path,
             changed,
         })
@@ -87,16 +94,34 @@ fn file_id(version: &Version) -> (u64, u64) {
     (hasher.finish(), version.len())
 }
 
-/// The first bytes, and side by side with them the last ones, if they will be needed.
-async fn ends(object: &dyn Object, with_end: bool) -> Result<(Part, Option<Part>), Failure> {
-    let end = with_end.then(|| object.get_end(blocks::BLOCK)).flatten().map(tokio::spawn);
+/// What is had of an object when it is opened.
+struct Ends {
+    head: Part,
+    tail: Option<Part>,
+    /// Both are from the disk, and the store says that the object is still that one.
+    are_known: bool,
+}
+
+/// The first bytes, and the last ones if they will be needed: side by side, or those on disk if they are still right.
+async fn ends(url: &str, object: &dyn Object, with_end: bool) -> Result<Ends, Failure> {
+    if let Some(known) = Known::of(url, with_end) {
+        return match object.get_unless(0..blocks::BLOCK, &known.tag).await {
+            Err(Failure::Unchanged) => Ok(Ends { head: known.head, tail: known.tail, are_known: true }),
+            Ok(head) => Ok(Ends { head, tail: None, are_known: false }),
+            Err(failure) => Err(failure),
+        };
+    }
+    let tail = with_end.then(|| object.get_end(blocks::BLOCK)).flatten().map(tokio::spawn);
     let head = object.get(0..blocks::BLOCK, None).await?;
-    let end = match end {
+    let tail = match tail {
         // It is fetched again when it is read.
-        Some(end) => end.await.ok().and_then(Result::ok),
+        Some(tail) => tail.await.ok().and_then(Result::ok),
         None => None,
     };
-    Ok((head, end))
+    // Of another version it is of no use; the first read that needs it finds that out.
+    let fits = |tail: &Part| tail.version() == head.version() && tail.bytes.len() as u64 <= head.len;
+    let tail = tail.filter(fits);
+    Ok(Ends { head, tail, are_known: false })
 }
 
 fn object(url: &str) -> Result<Arc<dyn Object>, Failure> {

@@ -15,8 +15,50 @@ pub trait Object: Send + Sync {
     /// [`Failure::Changed`].
     fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer;
 
+    /// A range of the object, or [`Failure::Unchanged`] if it still has this entity tag.
+    fn get_unless(&self, range: Range<u64>, tag: &str) -> Answer;
+
     /// Its last `len` bytes, or all of a shorter one. None: this store cannot be asked for them without knowing the length.
     fn get_end(&self, len: u64) -> Option<Answer>;
+}
+
+/// Which version is asked for.
+pub enum Condition {
+    None,
+    /// The one of this entity tag.
+    Is(String),
+    /// Any but that of this entity tag.
+    Unless(String),
+}
+
+impl Condition {
+    pub fn of(tag: Option<&str>) -> Condition {
+        tag.map_or(Condition::None, |tag| Condition::Is(tag.to_owned()))
+    }
+
+    /// A weak tag never matches (RFC 9110, section 13.1.1); it is compared with the answer's by [`Condition::check`].
+    pub fn if_match(&self) -> Option<&str> {
+        match self {
+            Condition::Is(tag) => Some(tag.as_str()).filter(|tag| !tag.starts_with("W/")),
+            _ => None,
+        }
+    }
+
+    pub fn if_none_match(&self) -> Option<&str> {
+        match self {
+            Condition::Unless(tag) => Some(tag),
+            _ => None,
+        }
+    }
+
+    /// Not every store honours conditions.
+    pub fn check(&self, answered: Option<&str>) -> Result<(), Failure> {
+        match self {
+            Condition::Is(tag) if answered != Some(tag) => Err(Failure::Changed),
+            Condition::Unless(tag) if answered == Some(tag) => Err(Failure::Unchanged),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Some bytes of an object, from the beginning of the range that was asked for.
@@ -67,6 +109,8 @@ pub enum Failure {
     Refused(String),
     /// The object is not the one that was opened.
     Changed,
+    /// The object is still that of the entity tag.
+    Unchanged,
     /// The server sends whole objects only.
     NoRanges,
     TimedOut,
@@ -80,6 +124,7 @@ impl fmt::Display for Failure {
             Failure::NoBucket => f.write_str("no such bucket"),
             Failure::Refused(why) => write!(f, "access is refused: {why}"),
             Failure::Changed => f.write_str("it was replaced while it was read"),
+            Failure::Unchanged => f.write_str("it has not changed"),
             Failure::NoRanges => {
                 f.write_str("the server does not send parts of files (HTTP ranges): download the file first")
             }

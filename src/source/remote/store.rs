@@ -7,7 +7,7 @@ use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, ObjectStoreExt};
 
 use super::bucket::{Bucket, PATIENCE, Store, parts};
-use super::object::{Answer, Failure, Object, Part};
+use super::object::{Answer, Condition, Failure, Object, Part};
 use super::profile::NoCredentials;
 
 #[derive(Clone)]
@@ -33,36 +33,40 @@ impl Stored {
 
 impl Object for Stored {
     fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer {
-        self.answer(GetRange::Bounded(range), tag)
+        self.answer(GetRange::Bounded(range), Condition::of(tag))
+    }
+
+    fn get_unless(&self, range: Range<u64>, tag: &str) -> Answer {
+        self.answer(GetRange::Bounded(range), Condition::Unless(tag.to_owned()))
     }
 
     fn get_end(&self, len: u64) -> Option<Answer> {
-        self.bucket.has_ends.then(|| self.answer(GetRange::Suffix(len), None))
+        self.bucket.has_ends.then(|| self.answer(GetRange::Suffix(len), Condition::None))
     }
 }
 
 impl Stored {
-    fn answer(&self, range: GetRange, tag: Option<&str>) -> Answer {
-        let (stored, tag) = (self.clone(), tag.map(str::to_owned));
+    fn answer(&self, range: GetRange, condition: Condition) -> Answer {
+        let stored = self.clone();
         Box::pin(async move {
-            let answer = get(&*stored.bucket.store, &stored.key, range, tag.as_deref());
+            let answer = get(&*stored.bucket.store, &stored.key, range, &condition);
             let answer = tokio::time::timeout(PATIENCE, answer).await.unwrap_or(Err(Failure::TimedOut));
             answer.map_err(|failure| stored.bucket.explained(failure))
         })
     }
 }
 
-async fn get(store: &dyn Store, key: &Path, range: GetRange, tag: Option<&str>) -> Result<Part, Failure> {
-    let strong = tag.filter(|tag| !tag.starts_with("W/"));
+async fn get(store: &dyn Store, key: &Path, range: GetRange, condition: &Condition) -> Result<Part, Failure> {
     let options = GetOptions {
         range: Some(range.clone()),
-        if_match: strong.map(str::to_owned),
+        if_match: condition.if_match().map(str::to_owned),
+        if_none_match: condition.if_none_match().map(str::to_owned),
         ..GetOptions::default()
     };
     let answer = match store.get_opts(key, options).await {
         Ok(answer) => answer,
         // An empty object has no range; one that was asked for before has become shorter.
-        Err(error @ Error::Generic { .. }) if tag.is_none() => {
+        Err(error @ Error::Generic { .. }) if !matches!(condition, Condition::Is(_)) => {
             return empty(store, key).await.ok_or_else(|| failure(error));
         }
         Err(error) => return Err(failure(error)),
@@ -73,9 +77,7 @@ async fn get(store: &dyn Store, key: &Path, range: GetRange, tag: Option<&str>) 
         tag: answer.meta.e_tag.clone(),
         modified: Some(SystemTime::from(answer.meta.last_modified)),
     };
-    if tag.is_some() && part.tag.as_deref() != tag {
-        return Err(Failure::Changed);
-    }
+    condition.check(part.tag.as_deref())?;
     let expected = match range {
         GetRange::Bounded(range) => range.end.min(part.len).saturating_sub(range.start),
         GetRange::Offset(start) => part.len.saturating_sub(start),
@@ -110,6 +112,7 @@ pub fn failure(error: Error) -> Failure {
             Failure::NoBucket
         }
         Error::NotFound { .. } => Failure::Missing,
+        Error::NotModified { .. } => Failure::Unchanged,
         Error::Precondition { .. } => Failure::Changed,
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
             log::debug!("{error}");

@@ -2,15 +2,17 @@
 
 use std::net::IpAddr;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_MATCH, LAST_MODIFIED, RANGE,
+    ACCEPT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH, LAST_MODIFIED,
+    RANGE,
 };
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response, StatusCode, Url};
 
-use super::object::{Answer, Failure, Object, Part};
+use super::object::{Answer, Condition, Failure, Object, Part};
 
 /// How many times a request is sent.
 const TRIES: u32 = 5;
@@ -30,31 +32,42 @@ pub struct Page {
 impl Page {
     pub fn new(url: &str) -> Result<Page, Failure> {
         let url = Url::parse(url).map_err(|cause| Failure::Other(format!("it is no URL: {cause}")))?;
+        Ok(Page { client: client()?, url })
+    }
+}
+
+/// One for all pages, which so share connections.
+fn client() -> Result<Client, Failure> {
+    static CLIENT: OnceLock<Result<Client, String>> = OnceLock::new();
+    let make = || {
         // Where it redirects to does not learn of a signature in this URL.
         let client = Client::builder().referer(false).connect_timeout(CONNECT).read_timeout(SILENCE);
-        let client = client
-            .redirect(Policy::custom(redirected))
-            .user_agent(concat!("rab-mount/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Ok(Page { client: client.map_err(|cause| Failure::Other(described(&cause)))?, url })
-    }
+        let client = client.redirect(Policy::custom(redirected));
+        let name = concat!("rab-mount/", env!("CARGO_PKG_VERSION"));
+        client.user_agent(name).build().map_err(|cause| described(&cause))
+    };
+    CLIENT.get_or_init(make).clone().map_err(Failure::Other)
 }
 
 impl Object for Page {
     fn get(&self, range: Range<u64>, tag: Option<&str>) -> Answer {
-        self.answer(Wanted::Range(range), tag)
+        self.answer(Wanted::Range(range), Condition::of(tag))
+    }
+
+    fn get_unless(&self, range: Range<u64>, tag: &str) -> Answer {
+        self.answer(Wanted::Range(range), Condition::Unless(tag.to_owned()))
     }
 
     fn get_end(&self, len: u64) -> Option<Answer> {
-        Some(self.answer(Wanted::End(len), None))
+        Some(self.answer(Wanted::End(len), Condition::None))
     }
 }
 
 impl Page {
-    fn answer(&self, wanted: Wanted, tag: Option<&str>) -> Answer {
-        let (client, url, tag) = (self.client.clone(), self.url.clone(), tag.map(str::to_owned));
+    fn answer(&self, wanted: Wanted, condition: Condition) -> Answer {
+        let (client, url) = (self.client.clone(), self.url.clone());
         Box::pin(async move {
-            let all = tries(&client, &url, &wanted, tag.as_deref());
+            let all = tries(&client, &url, &wanted, &condition);
             tokio::time::timeout(PATIENCE, all).await.unwrap_or(Err(Failure::TimedOut))
         })
     }
@@ -109,12 +122,12 @@ enum Outcome {
     TryAgain(Failure),
 }
 
-async fn tries(client: &Client, url: &Url, wanted: &Wanted, tag: Option<&str>) -> Result<Part, Failure> {
+async fn tries(client: &Client, url: &Url, wanted: &Wanted, condition: &Condition) -> Result<Part, Failure> {
     let mut pause = FIRST_PAUSE;
     let mut left = TRIES;
     loop {
         left -= 1;
-        match once(client, url, wanted, tag).await {
+        match once(client, url, wanted, condition).await {
             Ok(part) => return Ok(part),
             Err(Outcome::TryAgain(failure)) if left > 0 => {
                 log::debug!("{}: tried again: {failure}", url.path())
@@ -126,20 +139,20 @@ async fn tries(client: &Client, url: &Url, wanted: &Wanted, tag: Option<&str>) -
     }
 }
 
-async fn once(client: &Client, url: &Url, wanted: &Wanted, tag: Option<&str>) -> Result<Part, Outcome> {
+async fn once(client: &Client, url: &Url, wanted: &Wanted, condition: &Condition) -> Result<Part, Outcome> {
     // What a server compresses on its way has other offsets.
     let mut request =
         client.get(url.clone()).header(RANGE, wanted.header()).header(ACCEPT_ENCODING, "identity");
-    // A weak tag never matches (RFC 9110, section 13.1.1); it is compared with the answer's below.
-    if let Some(strong) = tag.filter(|tag| !tag.starts_with("W/")) {
-        request = request.header(IF_MATCH, strong);
+    if let Some(tag) = condition.if_match() {
+        request = request.header(IF_MATCH, tag);
+    }
+    if let Some(tag) = condition.if_none_match() {
+        request = request.header(IF_NONE_MATCH, tag);
     }
     let answer =
         request.send().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
     let part = of_head(&answer, wanted)?;
-    if tag.is_some() && part.tag.as_deref() != tag {
-        return Err(Outcome::Failed(Failure::Changed));
-    }
+    condition.check(part.tag.as_deref()).map_err(Outcome::Failed)?;
     let range = wanted.within(part.len);
     let expected = range.end - range.start;
     let bytes = answer.bytes().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
@@ -168,6 +181,7 @@ fn of_head(answer: &Response, wanted: &Wanted) -> Result<Part, Outcome> {
         // Not even the first byte: it is empty.
         StatusCode::RANGE_NOT_SATISFIABLE if wanted.within(0).start == 0 => Ok(part(0)),
         StatusCode::RANGE_NOT_SATISFIABLE | StatusCode::PRECONDITION_FAILED => failed(Failure::Changed),
+        StatusCode::NOT_MODIFIED => failed(Failure::Unchanged),
         StatusCode::NOT_FOUND | StatusCode::GONE => failed(Failure::Missing),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => failed(Failure::Refused(status.to_string())),
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
