@@ -3,6 +3,9 @@
 #[path = "../mount/kit.rs"]
 #[allow(dead_code, reason = "these tests mount little")]
 mod kit;
+#[path = "../../benches/store.rs"]
+#[allow(dead_code, reason = "the benchmark uses the rest")]
+mod store;
 
 mod add;
 mod awkward;
@@ -32,6 +35,7 @@ mod remote;
 mod rm;
 mod safetensors;
 mod set;
+mod stores;
 mod terminal;
 mod unpack;
 mod verify;
@@ -57,7 +61,14 @@ pub const SAMPLES: &[&str] = &[
 ];
 
 pub fn rab(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> kit::Outcome {
-    kit::run(Command::new(RAB).args(arguments))
+    kit::run(command().args(arguments))
+}
+
+/// What is kept of URLs does not mix with a user's.
+pub fn command() -> Command {
+    let mut command = Command::new(RAB);
+    command.env("XDG_CACHE_HOME", kit::cache());
+    command
 }
 
 /// As [`rab`]; the test fails unless all is well.

@@ -1,12 +1,12 @@
-//! Containers on web servers and in object stores, by real servers: nginx, moto (S3), Python's http.server, and one with
-//! faults (tests/python/store.py).
+//! Containers on web servers and in object stores, by real servers: nginx, moto (S3) and Python's http.server. Those that a
+//! server with faults has are in `stores`.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::kit::*;
-use crate::{RAB, rab};
+use crate::{RAB, command, rab};
 
 /// A server that ends with the test.
 struct Server {
@@ -194,7 +194,7 @@ fn objects_in_s3() {
     let keys = ["types.rab", "a folder/é?#%41+&.rab"];
     python(&[&"-c", &upload, &endpoint, &data("types.rab"), &keys[0], &keys[1]]);
     let s3 = |arguments: &[&str]| {
-        let mut command = Command::new(RAB);
+        let mut command = command();
         command.args(arguments).env("AWS_ENDPOINT_URL", &endpoint).env("AWS_ACCESS_KEY_ID", "a");
         run(command.env("AWS_SECRET_ACCESS_KEY", "b").env("AWS_REGION", "us-east-1"))
     };
@@ -205,9 +205,9 @@ fn objects_in_s3() {
     }
     for (url, code, message) in [
         ("s3://bucket/none.rab", 10, "no such object"),
-        ("s3://nobucket/none.rab", 10, "no such object"),
+        ("s3://nobucket/none.rab", 10, "no such bucket"),
         ("s3://bucket/empty.rab", 11, "it is empty"),
-        ("s3://bucket/", 10, "an object is named s3://BUCKET/KEY"),
+        ("s3://bucket/", 10, "is a directory: name a file in it, mount it"),
     ] {
         let outcome = s3(&["ls", url]);
         assert!(outcome.code == code && outcome.err.contains(message), "{outcome:?}");
@@ -239,25 +239,6 @@ fn objects_in_s3() {
     assert_eq!((outcome.code, outcome.out.as_str()), (0, ""), "{outcome:?}");
     let refused = s3(&["pack", "s3://nobucket/x.rab", large]);
     assert!(refused.code == 1 && refused.err.contains("no such bucket"), "{refused:?}");
-}
-
-#[test]
-fn a_server_with_faults_costs_time_only() {
-    let dir = scratch();
-    let file = dir.path().join("large.rab");
-    let bytes: Vec<u8> = (0..4_000_000u32).map(|at| (at / 7 % 253) as u8).collect();
-    write_rab(&file, &bytes_entry("large", 0, bytes.len() as u64), &bytes);
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/store.py");
-    let path = file.display().to_string();
-    let server = Server::python(|port| vec![script.into(), port.to_string(), path]);
-    let copy = dir.path().join("copy");
-    sh(r#""$1" cat "$2" large > "$3""#, &[&RAB, &server.url("x"), &copy]);
-    assert!(std::fs::read(&copy).unwrap() == bytes);
-    // Each answer is of another version than the first, by its tag or by its time.
-    for name in ["changing", "untagged"] {
-        let outcome = rab(&[&"cat", &server.url(name), &"large"]);
-        assert!(outcome.code == 12 && outcome.err.contains("changed since it was opened"), "{outcome:?}");
-    }
 }
 
 #[test]
@@ -330,13 +311,13 @@ fn archives_are_listed_with_few_requests() {
         eventually("the requests are logged", || server.requests() == before + 2);
         let sent = server.sent();
         assert_eq!(rab(&[&"ls", &"-l", &server.url(name)]).out, rab(&[&"ls", &"-l", path]).out);
-        eventually("the requests are logged", || server.requests() > before + 100.min(members));
+        eventually("the requests are logged", || server.requests() > before + 100.min(members - 5));
         let sent = server.sent() - sent;
         assert!(sent < 8 << 20, "{name}: {sent}");
         // One element of one member.
         let before = server.requests();
         assert_eq!(rab(&[&"get", &server.url(name), &"x059[7]"]).code, 0);
-        eventually("the requests are logged", || (before + 3..=before + 4).contains(&server.requests()));
+        eventually("the requests are logged", || (before + 2..=before + 4).contains(&server.requests()));
     }
 }
 
@@ -368,7 +349,7 @@ fn credentials_come_from_profiles() {
     )
     .unwrap();
     let s3 = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command = Command::new(RAB);
+        let mut command = command();
         command.args(arguments).envs(variables.iter().copied());
         command.env("AWS_CONFIG_FILE", dir.path().join("config"));
         run(command.env("AWS_SHARED_CREDENTIALS_FILE", dir.path().join("credentials")))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -12,10 +13,18 @@ static HELD: AtomicU64 = AtomicU64::new(0);
 /// Bytes of those on their way.
 static ON_THE_WAY: AtomicU64 = AtomicU64::new(0);
 
+/// The kernel asks again at once for a page of what has failed; that is the same request to the user.
+const LASTS: Duration = Duration::from_secs(1);
+
+struct Failed {
+    failure: Failure,
+    at: Instant,
+}
+
 pub struct Block {
     /// Bytes of memory that it counts for, from the request on.
     len: u64,
-    bytes: Mutex<Option<Result<Arc<[u8]>, Failure>>>,
+    bytes: Mutex<Option<Result<Arc<[u8]>, Failed>>>,
     arrived: Condvar,
 }
 
@@ -42,7 +51,7 @@ impl Block {
     pub fn set(&self, bytes: Result<Arc<[u8]>, Failure>) {
         let mut slot = self.bytes.lock();
         if slot.is_none() {
-            *slot = Some(bytes);
+            *slot = Some(bytes.map_err(|failure| Failed { failure, at: Instant::now() }));
             ON_THE_WAY.fetch_sub(self.len, Ordering::Relaxed);
             self.arrived.notify_all();
         }
@@ -52,8 +61,9 @@ impl Block {
         matches!(*self.bytes.lock(), Some(Ok(_)))
     }
 
+    /// Has it failed, so long ago that it is worth another request?
     pub fn has_failed(&self) -> bool {
-        matches!(*self.bytes.lock(), Some(Err(_)))
+        matches!(&*self.bytes.lock(), Some(Err(failed)) if failed.at.elapsed() > LASTS)
     }
 
     pub fn is_on_its_way(&self) -> bool {
@@ -64,7 +74,7 @@ impl Block {
         let mut bytes = self.bytes.lock();
         loop {
             if let Some(bytes) = &*bytes {
-                return bytes.clone();
+                return bytes.as_ref().map(Arc::clone).map_err(|failed| failed.failure.clone());
             }
             self.arrived.wait(&mut bytes);
         }

@@ -66,7 +66,7 @@ impl Bucket {
             "s3" => {
                 let (builder, no_keys) = s3::builder(bucket)?;
                 is_without_keys = no_keys;
-                let builder = builder.with_client_options(client().with_allow_http(true));
+                let builder = builder.with_client_options(client());
                 Arc::new(builder.with_http_connector(WithoutOddKeys).with_retry(retry()).build()?)
             }
             "gs" => {
@@ -101,7 +101,12 @@ impl Bucket {
 
 fn client() -> ClientOptions {
     // The whole of an answer may take long; no part of it should.
-    ClientOptions::new().with_timeout_disabled().with_connect_timeout(CONNECT).with_read_timeout(SILENCE)
+    // Only those whose endpoint the user names do without encryption.
+    ClientOptions::new()
+        .with_allow_http(true)
+        .with_timeout_disabled()
+        .with_connect_timeout(CONNECT)
+        .with_read_timeout(SILENCE)
 }
 
 fn retry() -> RetryConfig {

@@ -2,8 +2,9 @@
 //! beside each other are one request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::block::Block;
 use super::blocks::BLOCK;
@@ -15,6 +16,9 @@ use super::runtime;
 pub const MAX_REQUEST: u64 = 8 << 20;
 /// Bytes that wait to be written to disk. Whatever comes while there are so many is not kept.
 const MAX_UNWRITTEN: usize = 32 << 20;
+
+/// How long the last of them are waited for.
+const LAST_WRITES: Duration = Duration::from_secs(2);
 
 static UNWRITTEN: Semaphore = Semaphore::const_new(MAX_UNWRITTEN);
 
@@ -81,25 +85,35 @@ impl Fetch {
                 Ok(part) => {
                     let pieces: Vec<Arc<[u8]>> = part.bytes.chunks(BLOCK as usize).map(Arc::from).collect();
                     drop(part);
+                    let turn = fetch.turn_to_keep(start, &pieces);
                     run.iter().zip(&pieces).for_each(|(block, bytes)| block.0.set(Ok(bytes.clone())));
                     drop(run);
-                    fetch.keep(start, pieces).await;
+                    if let (Some(disk), Some(_turn)) = (&fetch.disk, turn) {
+                        let first = start / BLOCK;
+                        let write = move |disk: &Disk| {
+                            (first..).zip(pieces).for_each(|(number, bytes)| disk.write(number, &bytes));
+                        };
+                        aside(disk, write).await;
+                    }
                 }
                 Err(failure) => run.iter().for_each(|block| block.0.set(Err(failure.clone()))),
             }
         });
     }
 
-    /// Writes blocks to disk, if there are not too many to be written already.
-    async fn keep(&self, start: u64, blocks: Vec<Arc<[u8]>>) {
-        let Some(disk) = self.disk.as_ref().filter(|_| start.is_multiple_of(BLOCK)) else { return };
+    /// May these blocks be written to disk, or are there too many to be written already?
+    fn turn_to_keep(&self, start: u64, blocks: &[Arc<[u8]>]) -> Option<SemaphorePermit<'static>> {
         let bytes: usize = blocks.iter().map(|block| block.len()).sum();
-        let Ok(_turn) = UNWRITTEN.try_acquire_many(bytes as u32) else { return };
-        let first = start / BLOCK;
-        let write = move |disk: &Disk| {
-            (first..).zip(blocks).for_each(|(number, bytes)| disk.write(number, &bytes));
-        };
-        aside(disk, write).await;
+        let is_wanted = self.disk.is_some() && start.is_multiple_of(BLOCK);
+        is_wanted.then(|| UNWRITTEN.try_acquire_many(bytes as u32).ok()).flatten()
+    }
+}
+
+/// Waits until what has been fetched is on disk: a program that ends right away would keep nothing.
+pub fn finish_writing() {
+    if UNWRITTEN.available_permits() < MAX_UNWRITTEN {
+        let all = || UNWRITTEN.acquire_many(MAX_UNWRITTEN as u32);
+        let _ = runtime::wait(async { Ok(tokio::time::timeout(LAST_WRITES, all()).await.is_ok()) });
     }
 }
 

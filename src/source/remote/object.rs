@@ -128,7 +128,7 @@ impl fmt::Display for Failure {
             Failure::NoRanges => {
                 f.write_str("the server does not send parts of files (HTTP ranges): download the file first")
             }
-            Failure::TimedOut => f.write_str("the server did not answer within 60 seconds"),
+            Failure::TimedOut => f.write_str("the server did not answer in time"),
             Failure::Other(why) => f.write_str(why),
         }
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::SystemTime;
 
+use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, ObjectStoreExt};
 
@@ -103,6 +104,9 @@ pub fn failure(error: Error) -> Failure {
     if let Some(none) = cause.downcast_ref::<NoCredentials>() {
         return Failure::Refused(none.to_string());
     }
+    if has_timed_out(&error) {
+        return Failure::TimedOut;
+    }
     let text = cause.to_string();
     // Stores explain themselves in XML.
     let code =
@@ -124,6 +128,12 @@ pub fn failure(error: Error) -> Failure {
         }
         _ => Failure::Other(code.map_or(text.clone(), |code| format!("the store answers {code}"))),
     }
+}
+
+fn has_timed_out(error: &Error) -> bool {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |cause| cause.source());
+    let mut causes = causes.filter_map(|cause| cause.downcast_ref::<HttpError>());
+    causes.any(|cause| cause.kind() == HttpErrorKind::Timeout)
 }
 
 pub fn last_cause(error: &Error) -> &(dyn std::error::Error + 'static) {

@@ -149,13 +149,12 @@ async fn once(client: &Client, url: &Url, wanted: &Wanted, condition: &Condition
     if let Some(tag) = condition.if_none_match() {
         request = request.header(IF_NONE_MATCH, tag);
     }
-    let answer =
-        request.send().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
+    let answer = request.send().await.map_err(|cause| Outcome::TryAgain(failed(&cause)))?;
     let part = of_head(&answer, wanted)?;
     condition.check(part.tag.as_deref()).map_err(Outcome::Failed)?;
     let range = wanted.within(part.len);
     let expected = range.end - range.start;
-    let bytes = answer.bytes().await.map_err(|cause| Outcome::TryAgain(Failure::Other(described(&cause))))?;
+    let bytes = answer.bytes().await.map_err(|cause| Outcome::TryAgain(failed(&cause)))?;
     match bytes.len() as u64 == expected {
         true => Ok(Part { bytes: bytes.into(), ..part }),
         false => Err(Outcome::TryAgain(Failure::Other(format!(
@@ -200,6 +199,10 @@ fn content_range(text: &str) -> Option<(u64, u64)> {
 
 fn modified(headers: &HeaderMap) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(LAST_MODIFIED)?.to_str().ok()?).ok()
+}
+
+fn failed(error: &reqwest::Error) -> Failure {
+    if error.is_timeout() { Failure::TimedOut } else { Failure::Other(described(error)) }
 }
 
 /// The last cause, which says what happened; the others repeat the URL, with whatever secret it has.
