@@ -4,6 +4,9 @@
 //! installs both. A test that lacks one fails and says so.
 
 mod kit;
+#[path = "../../benches/store.rs"]
+#[allow(dead_code, reason = "the benchmark uses the rest")]
+mod store;
 
 mod ahead;
 mod awkward;
@@ -28,6 +31,7 @@ mod options;
 mod parallel;
 mod rawarray;
 mod readers;
+mod remote;
 mod safetensors;
 mod samples;
 mod sources;
