@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use crate::kit::*;
@@ -123,4 +124,23 @@ fn sources_of_both_kinds() {
         outcome.code == 10 && outcome.err.contains("s3://data/typo/: cannot be opened: no object is below"),
         "{outcome:?}"
     );
+}
+
+#[test]
+fn programs_and_mounts_end_while_the_store_hangs() {
+    let samples = Samples::new();
+    let large = samples.files.join("large.rab");
+    write_rab(&large, &bytes_entry("large", 0, 9_000_000), &vec![1; 9_000_000]);
+    let mount = samples.mount("s3://data/large.rab", &[]);
+    let daemon = mount.daemon();
+    assert_eq!(mount.names(), ["large", "large.meta.yaml"]);
+    samples.store.options.hang.store(1, Ordering::Relaxed);
+    let mut reader = Command::new("tail").args(["-c", "100"]).arg(mount.join("large")).spawn().unwrap();
+    // It waits for a page by now, or soon will.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    reader.kill().unwrap();
+    eventually("the reader has ended", || reader.try_wait().unwrap().is_some());
+    assert_eq!(run(program().arg("-u").arg(&mount.path)).code, 0);
+    eventually("the daemon has ended", || is_gone(daemon));
+    samples.store.options.hang.store(0, Ordering::Relaxed);
 }

@@ -229,3 +229,14 @@ fn objects_in_google_cloud_storage() {
     ]);
     assert_eq!((outcome.code, outcome.out.as_str()), (0, "large.rab\nparts.rab\nruns\n"), "{outcome:?}");
 }
+
+#[test]
+fn a_signal_ends_a_program_that_waits_for_a_store() {
+    let site = Site::new();
+    site.set(&site.store.options.hang, 1);
+    let mut waiting = site.command().args(["ls", &site.url("large.rab")]).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    kill(nix::unistd::Pid::from_raw(waiting.id() as i32), Signal::SIGINT).unwrap();
+    eventually("it has ended", || waiting.try_wait().unwrap().is_some());
+    site.set(&site.store.options.hang, 0);
+}

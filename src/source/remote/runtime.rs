@@ -10,6 +10,8 @@ use super::object::Failure;
 
 /// Threads that send requests and receive answers.
 const THREADS: usize = 2;
+/// Threads that read and write what is kept on disk.
+const DISK_THREADS: usize = 8;
 /// Requests on their way at a time.
 const SIDE_BY_SIDE: usize = 64;
 
@@ -20,6 +22,7 @@ fn runtime() -> Result<&'static Runtime, Failure> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         Builder::new_multi_thread()
             .worker_threads(THREADS)
+            .max_blocking_threads(DISK_THREADS)
             .thread_name("rab-remote")
             .enable_all()
             .build()
