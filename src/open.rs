@@ -59,7 +59,11 @@ pub fn open(config: &Config) -> Result<Opened<Fuse>> {
         return Err(view::missing(view, config.source(), format));
     }
     let fs = FileSystem::new(tree, owner(config), root.modified, root.stored);
-    let filesystem = Fuse::new(fs, behaviour, move || engine.close());
+    let at_end = move || {
+        engine.close();
+        source::finish();
+    };
+    let filesystem = Fuse::new(fs, behaviour, at_end);
     let on_mounted = Box::new(filesystem.on_mounted());
     Ok(Opened { filesystem, summary: root.summary, mode: root.mode, on_mounted })
 }

@@ -256,11 +256,15 @@ impl Tree for Mirror {
     }
 
     fn is_ready(&self, id: NodeId) -> bool {
-        match self.in_container(id) {
-            Ok(Some((container, _))) => {
-                container.found.identity.len <= SOON_OPENED || self.opened.tree_if_open(&container).is_some()
+        match self.at(id) {
+            Ok(At::Outer(node)) if !node.is_container() => {
+                !node.is_remote || self.classifier.objects.is_kept(&node) || self.opened.is_open(&node)
             }
-            _ => true,
+            Ok(At::Outer(node) | At::Inner(node, _)) => {
+                let is_soon_opened = !node.is_remote && node.found.identity.len <= SOON_OPENED;
+                is_soon_opened || self.opened.is_open(&node)
+            }
+            Err(_) => true,
         }
     }
 

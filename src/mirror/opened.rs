@@ -111,6 +111,10 @@ impl Opened {
         }
     }
 
+    pub fn is_open(&self, node: &Node) -> bool {
+        self.opened(node).is_some()
+    }
+
     /// The bytes of a file as it is now.
     pub fn file(&self, node: &Node) -> Result<Content> {
         match self.open(node)? {

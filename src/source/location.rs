@@ -96,6 +96,12 @@ pub fn find(url: &str, name: &str) -> Result<Option<Listed>> {
     return Err(Error::open(Path::new(url), unsupported(url, name)));
 }
 
+/// Before the program ends: waits a little until what was fetched is kept on disk.
+pub fn finish() {
+    #[cfg(feature = "remote")]
+    remote::fetch::finish_writing();
+}
+
 /// Fails if an object cannot be written: because it exists and `force` is not given, or the store refuses.
 pub fn may_write(url: &str, force: bool) -> io::Result<()> {
     #[cfg(feature = "remote")]

@@ -27,7 +27,7 @@ pub use access::{Access, configure};
 pub use file::FileSource;
 pub use listed::Listed;
 pub use location::{
-    find, is_directory, is_url, list, may_write, open, percent_encoded, upload, url, without_secrets,
+    find, finish, is_directory, is_url, list, may_write, open, percent_encoded, upload, url, without_secrets,
 };
 pub use mapped::Mapped;
 pub use named::{Named, OpenFiles, Policy, Seen, Siblings};

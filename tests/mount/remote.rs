@@ -144,3 +144,24 @@ fn programs_and_mounts_end_while_the_store_hangs() {
     eventually("the daemon has ended", || is_gone(daemon));
     samples.store.options.hang.store(0, Ordering::Relaxed);
 }
+
+#[test]
+fn what_is_here_is_read_while_the_store_hangs() {
+    let samples = Samples::new();
+    let mount = samples.mount("s3://data/", &["--refresh", "3600"]);
+    assert_eq!(mount.names().len(), names(&samples.files).len());
+    names(&mount.join("rab/readme.rab"));
+    samples.store.options.hang.store(1, Ordering::Relaxed);
+    // More than there are threads that receive requests, in directories that were not listed.
+    let waiting = (0..8).map(|number| mount.join(format!("zip/none{number}")));
+    let waiting: Vec<_> = waiting.map(|path| Command::new("stat").arg(path).spawn().unwrap()).collect();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    within(&mount, || {
+        let text = mount.read("rab/readme.rab/Some text").unwrap();
+        assert!(text.starts_with(b"hello there"));
+    });
+    samples.store.options.hang.store(0, Ordering::Relaxed);
+    for mut waiting in waiting {
+        assert!(!waiting.wait().unwrap().success());
+    }
+}

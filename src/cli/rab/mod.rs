@@ -175,6 +175,7 @@ fn parse_and_run() -> ExitCode {
         Verb::Mv(mv) => mv.run(),
         Verb::Set(set) => set.run(),
     };
+    source::finish();
     let code = match done {
         Ok(()) | Err(Failure::Pipe) => ExitCode::SUCCESS,
         Err(Failure::Reported(code)) => ExitCode::from(code),

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::block::Block;
 use super::cache::Disk;
-use super::fetch::{Fetch, MAX_REQUEST, finish_writing};
+use super::fetch::{Fetch, MAX_REQUEST};
 use super::memory::{self, Memory};
 use super::object::{Failure, Object, Part};
 use super::pieces::Pieces;
@@ -119,12 +119,6 @@ impl Blocks {
             }
         }
         self.fetch.blocks(missing);
-    }
-}
-
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        finish_writing();
     }
 }
 

@@ -9,7 +9,7 @@ mod block;
 mod blocks;
 mod bucket;
 mod cache;
-mod fetch;
+pub mod fetch;
 pub mod list;
 mod memory;
 mod object;
