@@ -11,17 +11,18 @@ use parking_lot::Mutex;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::block_cache::BlockCache;
+use super::deflate::WINDOW;
 use super::index::{Account, Index};
 use super::index_store::{IndexFile, IndexStore, Key};
 use super::inflate::{Inflater, Parts};
-use super::raw::WINDOW;
 use super::spill::Spill;
 use super::window::Packer;
 use super::{BLOCK, SPAN};
 use crate::pool::Pool;
 use crate::source::{OpenFiles, Source};
 
-/// Maximum number of parked decoders. Each holds about 110 KiB (window, tables, input, perhaps a seek point): 7 MiB.
+/// Maximum number of parked decoders. Each holds about 125 KiB (tables, window, decoded bytes), 32 to 256 KiB of input,
+/// and perhaps a seek point: 10 MiB, or up to 24 with sequential readers.
 const PARKED: usize = 64;
 /// Maximum number of retired decoders whose buffers are kept for reuse.
 const SPARE: usize = 8;
@@ -195,8 +196,7 @@ impl Engine {
         spare.unwrap_or_else(Parts::new)
     }
 
-    /// A buffer with unspecified contents for a span and the rest of the block before it, to be returned after use. The
-    /// engine is faster when more of the data it copies from is contiguous.
+    /// A buffer with unspecified contents for a span and the rest of the block before it, to be returned after use.
     pub fn scratch(&self) -> Vec<u8> {
         let used = self.scratch.lock().pop();
         used.unwrap_or_else(|| vec![0; (SPAN + BLOCK) as usize])

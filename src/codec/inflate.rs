@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::check::Check;
+use super::deflate::{At, Decoder, ENOUGH};
 use super::input::Input;
-use super::raw::{At, Raw};
 use super::window::Window;
 use super::wrapper::{Fault, Wrapper};
 use super::{BLOCK, SPAN};
@@ -40,7 +40,7 @@ pub struct Point {
 }
 
 pub struct Inflater {
-    raw: Raw,
+    decoder: Decoder,
     input: Input,
     wrapper: Wrapper,
     position: u64,
@@ -78,13 +78,13 @@ struct Segment {
 /// The reusable buffers of a finished decoder, so that reading a million small streams does not allocate and free
 /// decoder tables a million times, which fragments the heap.
 pub struct Parts {
-    raw: Raw,
+    decoder: Decoder,
     buffer: Vec<u8>,
 }
 
 impl Parts {
     pub fn new() -> Parts {
-        Parts { raw: Raw::new(), buffer: Vec::new() }
+        Parts { decoder: Decoder::new(), buffer: Vec::new() }
     }
 }
 
@@ -97,32 +97,39 @@ impl Inflater {
         place: &Place,
         parts: Parts,
     ) -> Result<Inflater> {
-        let Parts { mut raw, buffer } = parts;
-        raw.reset();
+        let Parts { mut decoder, buffer } = parts;
+        decoder.reset();
         let start = range.start;
         let mut input = Input::new(source, range, buffer);
         let wrapper = match wrapper {
             Some(known) => known,
             None => Wrapper::open(&mut input).map_err(|fault| fault.into_error(place, start))?,
         };
-        Ok(Inflater::at(raw, input, wrapper, 0, 0, wrapper.check().of_nothing()))
+        Ok(Inflater::at(decoder, input, wrapper, 0, 0, wrapper.check().of_nothing()))
     }
 
     /// A decoder at `point` of the stream that ends before `end` of `source`.
     pub fn resume(source: Arc<dyn Source>, end: u64, point: &Point, parts: Parts) -> Result<Inflater> {
-        let Parts { mut raw, buffer } = parts;
+        let Parts { mut decoder, buffer } = parts;
         let start = point.stored - u64::from(point.bits > 0);
         let mut input = Input::new(source, start..end, buffer);
         let byte = if point.bits > 0 { input.next()?.unwrap_or(0) } else { 0 };
-        raw.resume(point.bits, byte, &point.window.unpack());
+        decoder.resume(point.bits, byte, &point.window.unpack());
         let Point { wrapper, position, member, check, .. } = *point;
-        Ok(Inflater::at(raw, input, wrapper, position, member, check))
+        Ok(Inflater::at(decoder, input, wrapper, position, member, check))
     }
 
-    fn at(raw: Raw, input: Input, wrapper: Wrapper, position: u64, member: u64, check: u32) -> Inflater {
+    fn at(
+        decoder: Decoder,
+        input: Input,
+        wrapper: Wrapper,
+        position: u64,
+        member: u64,
+        check: u32,
+    ) -> Inflater {
         let segment = Segment { start: position, check: wrapper.check().of_nothing() };
         Inflater {
-            raw,
+            decoder,
             input,
             wrapper,
             position,
@@ -138,7 +145,7 @@ impl Inflater {
     }
 
     pub fn into_parts(self) -> Parts {
-        Parts { raw: self.raw, buffer: self.input.into_buffer() }
+        Parts { decoder: self.decoder, buffer: self.input.into_buffer() }
     }
 
     /// How many bytes have been decoded.
@@ -186,14 +193,15 @@ impl Inflater {
     fn step(&mut self, out: &mut [u8], checks: &mut Vec<u32>) -> Result<usize, Fault> {
         let (room, stop) = self.capture.room(self.position, out.len());
         let out = out.get_mut(..room).unwrap_or_default();
-        let input = self.input.peek()?;
-        let at_end = input.is_empty();
-        let step = self.raw.step(input, out, stop);
+        let (input, is_all) = self.input.ahead(ENOUGH)?;
+        let rest = input.len();
+        let step = self.decoder.step(input, is_all, out, stop);
         self.input.consume(step.consumed);
         self.count(out.get(..step.produced).unwrap_or_default(), checks);
         match step.at {
             Err(why) => return Err(self.wrapper.damaged(why)),
-            Ok(At::Inside) if at_end && step.consumed == 0 && step.produced == 0 => {
+            Ok(At::Inside) if is_all && step.consumed == 0 && step.produced == 0 => {
+                self.input.consume(rest);
                 return Err(self.wrapper.ends_early());
             }
             Ok(At::Inside) => {}
@@ -224,7 +232,7 @@ impl Inflater {
         self.capture.met += 1;
         let since = self.capture.last.as_ref().map(|last| self.position - last.position);
         if since.is_none_or(|since| since >= BETWEEN_CAPTURES) {
-            self.capture.last = Some(self.point(bits, Window::raw(self.raw.window())));
+            self.capture.last = Some(self.point(bits, Window::raw(self.decoder.window().to_vec())));
         }
     }
 
@@ -251,7 +259,7 @@ impl Inflater {
             checks.push(self.block);
         }
         if !self.finished {
-            self.raw.reset();
+            self.decoder.reset();
             self.member = self.position;
             self.check = self.check().of_nothing();
             if self.capture.spacing.is_some() {

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::source::Source;
 
 /// Stored bytes are fetched in pieces: this much at first, as a random read needs no more, and then twice as much each
-/// time. For each piece zlib-rs copies its window, and finds the next matches by a slower path.
+/// time.
 pub const FIRST_PIECE: usize = 32 << 10;
 const MAX_PIECE: usize = 256 << 10;
 
@@ -40,16 +40,40 @@ impl Input {
 
     /// The buffered bytes, fetching more if there are none; empty only at the end of the range.
     pub fn peek(&mut self) -> Result<&[u8]> {
-        if self.used == self.buffer.len() && self.at < self.end {
-            let size = (self.end - self.at).min(self.piece as u64);
-            self.piece = MAX_PIECE.min(2 * self.piece);
-            self.buffer.resize(size as usize, 0);
-            // If the read fails, none of the buffer may be used.
-            self.used = self.buffer.len();
-            self.source.read_exact_at(&mut self.buffer, self.at)?;
-            self.used = 0;
+        self.ahead(1).map(|(bytes, _)| bytes)
+    }
+
+    /// The buffered bytes, fetching more if there are fewer than `least`, and whether they are all that is left.
+    pub fn ahead(&mut self, least: usize) -> Result<(&[u8], bool)> {
+        while self.buffered() < least && !self.is_all() {
+            self.fetch()?;
         }
-        Ok(self.buffer.get(self.used..).unwrap_or(&[]))
+        Ok((self.buffer.get(self.used..).unwrap_or_default(), self.is_all()))
+    }
+
+    fn buffered(&self) -> usize {
+        self.buffer.len() - self.used
+    }
+
+    fn is_all(&self) -> bool {
+        self.at + self.buffered() as u64 >= self.end
+    }
+
+    /// Appends the next piece to what is buffered.
+    fn fetch(&mut self) -> Result<()> {
+        self.buffer.drain(..self.used);
+        self.used = 0;
+        let kept = self.buffer.len();
+        let from = self.at + kept as u64;
+        let size = self.end.saturating_sub(from).min(self.piece as u64);
+        self.piece = MAX_PIECE.min(2 * self.piece);
+        self.buffer.resize(kept + size as usize, 0);
+        let read = self.source.read_exact_at(self.buffer.get_mut(kept..).unwrap_or_default(), from);
+        if read.is_err() {
+            // Nothing of what was read may be used.
+            self.buffer.truncate(kept);
+        }
+        read
     }
 
     /// Discards `count` of the bytes returned by [`Input::peek`].

@@ -4,7 +4,7 @@
 //!
 //! | module (lowest layer first) | purpose |
 //! |---|---|
-//! | `raw` | the deflate engine, which can stop and resume between deflate blocks |
+//! | `deflate` | the deflate decoder, which can stop and resume between blocks; compression, for writing |
 //! | `input`, `check`, `wrapper` | stored bytes, checksums, zlib and gzip headers and trailers |
 //! | `prefix` | the first bytes of a stream |
 //! | `inflate` | a stream decoded from its start or from a seek point |
@@ -16,7 +16,6 @@
 //! | `decoded`, `spill` | data decoded as a whole, and its copy on disk |
 //! | `zstd` | zstd streams, frame by frame |
 //! | `streams` | the streams of one container |
-//! | `deflate`, `encoder` | compression, for writing |
 //! | `walk` | streams without checksums, decoded from front to back: `lz4`, `leb128` |
 //! | `xz` | .xz and .lzma streams, each decoded as a whole |
 //! | `bits` | packed bits as bytes |
@@ -31,7 +30,6 @@ mod check;
 mod damage;
 mod decoded;
 pub mod deflate;
-mod encoder;
 mod engine;
 mod fill;
 mod index;
@@ -42,7 +40,6 @@ mod leb128;
 mod lz4;
 mod piped;
 mod prefix;
-mod raw;
 mod scratch;
 mod single_flight;
 mod spill;

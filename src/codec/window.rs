@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 
+use super::deflate::{At, Decoder, ENOUGH, WINDOW};
 use super::inflate::Point;
 use super::input::Input;
-use super::raw::{At, Raw, WINDOW};
 use crate::Result;
 use crate::source::Source;
 
@@ -66,7 +66,7 @@ impl Window {
 
 /// Packs windows, reusing its engines and buffers.
 pub struct Packer {
-    raws: [Raw; 2],
+    decoders: [Decoder; 2],
     outs: [Vec<u8>; 2],
     used: Vec<bool>,
     buffer: Vec<u8>,
@@ -76,7 +76,7 @@ pub struct Packer {
 impl Packer {
     pub fn new() -> Packer {
         Packer {
-            raws: [Raw::new(), Raw::new()],
+            decoders: [Decoder::new(), Decoder::new()],
             outs: [vec![0; WINDOW], vec![0; WINDOW]],
             used: Vec::new(),
             buffer: Vec::new(),
@@ -106,8 +106,8 @@ impl Packer {
         let range = point.stored - u64::from(point.bits > 0)..end;
         let mut input = Input::new(source.clone(), range, std::mem::take(&mut self.buffer));
         let byte = if point.bits > 0 { input.next()?.unwrap_or(0) } else { 0 };
-        for (raw, window) in self.raws.iter_mut().zip(markers(0..len)) {
-            raw.resume(point.bits, byte, &window);
+        for (decoder, window) in self.decoders.iter_mut().zip(markers(0..len)) {
+            decoder.resume(point.bits, byte, &window);
         }
         let mut filled = 0;
         while let Some(produced) = self.step(&mut input, filled)? {
@@ -119,15 +119,15 @@ impl Packer {
 
     /// Continues decoding with both engines; None at the end.
     fn step(&mut self, input: &mut Input, filled: usize) -> Result<Option<usize>> {
-        let stored = input.peek()?;
-        if filled >= WINDOW || stored.is_empty() {
+        if filled >= WINDOW {
             return Ok(None);
         }
+        let (stored, is_all) = input.ahead(ENOUGH)?;
         let [low, high] = &mut self.outs;
         let (low, high) = (&mut low[filled..], &mut high[filled..]);
-        let step = self.raws[0].step(stored, low, false);
+        let step = self.decoders[0].step(stored, is_all, low, false);
         // The same codes with another window stop at the same place.
-        self.raws[1].step(stored, high, false);
+        self.decoders[1].step(stored, is_all, high, false);
         for (low, high) in low.iter().zip(high.iter()).take(step.produced) {
             if let Some(used) = place(*low, *high).and_then(|place| self.used.get_mut(place)) {
                 *used = true;

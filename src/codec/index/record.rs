@@ -16,8 +16,8 @@
 use std::ops::Range;
 
 use super::super::BLOCK;
+use super::super::deflate::WINDOW;
 use super::super::inflate::Point;
-use super::super::raw::WINDOW;
 use super::super::window::Window;
 use super::super::wrapper::Wrapper;
 use super::Known;

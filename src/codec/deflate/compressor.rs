@@ -10,9 +10,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use flate2::read::{DeflateDecoder, ZlibDecoder};
 
-use super::check::Check;
+use super::decode::WINDOW;
 use super::encoder;
-use super::raw::WINDOW;
+use crate::codec::check::Check;
 use crate::pool::Pool;
 
 /// The highest level; 0 only stores.
