@@ -190,7 +190,9 @@ fn objects_in_s3() {
         \x20   aws_secret_access_key='b')\n\
         s3.create_bucket(Bucket='bucket')\n\
         for key in sys.argv[3:]: s3.upload_file(sys.argv[2], 'bucket', key)\n\
-        s3.put_object(Bucket='bucket', Key='empty.rab', Body=b'')";
+        s3.put_object(Bucket='bucket', Key='empty.rab', Body=b'')\n\
+        odd = ['', '/x', '../x', 'fine', 'both', 'both/x', 'é & <ü>', 'deep//er']\n\
+        for key in odd: s3.put_object(Bucket='bucket', Key='odd/' + key, Body=b'1')";
     let keys = ["types.rab", "a folder/é?#%41+&.rab"];
     python(&[&"-c", &upload, &endpoint, &data("types.rab"), &keys[0], &keys[1]]);
     let s3 = |arguments: &[&str]| {
@@ -214,6 +216,14 @@ fn objects_in_s3() {
     }
     let mounted = s3(&["mount", "s3://bucket/types.rab", "--", "sh", "-c", "ls {} | wc -l"]);
     assert!(mounted.code == 0 && mounted.out.trim().parse::<usize>().unwrap() > 10, "{mounted:?}");
+
+    // Keys that cannot be paths are no reason not to list the others.
+    let mounted =
+        s3(&["mount", "s3://bucket/odd/", "--", "sh", "-c", "cd {}; ls -p; cat fine é*; ls -p deep"]);
+    assert_eq!((mounted.code, mounted.out.as_str()), (0, "both/\ndeep/\nfine\né & <ü>\n11"), "{mounted:?}");
+    for named in ["odd//", "odd/../", "odd/both", "odd/deep//"] {
+        assert!(mounted.err.contains(named), "{named}: {mounted:?}");
+    }
 
     // Written in one request, and in parts.
     let dir = scratch();
