@@ -11,12 +11,11 @@ use parking_lot::Mutex;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::block_cache::BlockCache;
-use super::deflate::WINDOW;
 use super::index::{Account, Index};
 use super::index_store::{IndexFile, IndexStore, Key};
 use super::inflate::{Inflater, Parts};
 use super::spill::Spill;
-use super::window::Packer;
+use super::window::MAX_BYTES;
 use super::{BLOCK, SPAN};
 use crate::pool::Pool;
 use crate::source::{OpenFiles, Source};
@@ -70,7 +69,6 @@ pub struct Engine {
 
 #[derive(Default)]
 struct Packing {
-    packer: Mutex<Option<Packer>>,
     waiting: AtomicUsize,
     /// Time is up: windows stay unpacked.
     is_over: AtomicBool,
@@ -160,17 +158,17 @@ impl Engine {
         log::info!("index: {bytes} bytes for {known} decoded bytes in {points} seek points");
     }
 
-    /// Packs the window of the seek point at `position`, in the background, or now if too many are queued.
-    pub fn pack(&self, index: &Arc<Index>, position: u64, source: &Arc<dyn Source>, end: u64) {
+    /// Deflates the window of the seek point at `position`, in the background, or now if too many are queued.
+    pub fn pack(&self, index: &Arc<Index>, position: u64) {
         let waiting = Waiting::new(&self.packing);
-        // Queued windows may take half of the memory; beyond that the decoding thread packs its own.
-        if (waiting.before * WINDOW) as u64 >= self.limits.index / 2 {
-            return waiting.packing.pack(index, position, source, end);
+        // Queued windows may take half of the memory; beyond that the decoding thread deflates its own.
+        if (waiting.before * MAX_BYTES) as u64 >= self.limits.index / 2 {
+            return waiting.packing.pack(index, position);
         }
-        let (index, source) = (Arc::downgrade(index), source.clone());
+        let index = Arc::downgrade(index);
         self.packers.submit(move || {
             if let Some(index) = index.upgrade() {
-                waiting.packing.pack(&index, position, &source, end);
+                waiting.packing.pack(&index, position);
             }
         });
     }
@@ -220,16 +218,10 @@ impl Engine {
 }
 
 impl Packing {
-    fn pack(&self, index: &Index, position: u64, source: &Arc<dyn Source>, end: u64) {
+    fn pack(&self, index: &Index, position: u64) {
         let is_over = self.is_over.load(Ordering::Relaxed);
-        if let Some(point) = index.unpacked(position).filter(|_| !is_over) {
-            let spare = self.packer.lock().take();
-            let mut packer = spare.unwrap_or_else(Packer::new);
-            // If the source fails, the window stays unpacked; readers will get the error.
-            if let Ok(window) = packer.pack(&point, source, end) {
-                index.set_window(position, window);
-            }
-            *self.packer.lock() = Some(packer);
+        if let Some(window) = index.large_window(position).filter(|_| !is_over) {
+            index.set_window(position, window.deflated());
         }
     }
 }

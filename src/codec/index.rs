@@ -271,11 +271,11 @@ impl Index {
         true
     }
 
-    /// The point at `position`, if it still exists and its window is not packed.
-    pub fn unpacked(&self, position: u64) -> Option<Point> {
+    /// The window of the point at `position`, if it still exists and would be smaller deflated.
+    pub fn large_window(&self, position: u64) -> Option<Window> {
         let known = self.known.lock();
         let at = known.points.binary_search_by_key(&position, |point| point.position).ok()?;
-        known.points.get(at).filter(|point| !point.window.is_packed()).cloned()
+        known.points.get(at).map(|point| &point.window).filter(|window| window.is_large()).cloned()
     }
 
     pub fn set_window(&self, position: u64, window: Window) {

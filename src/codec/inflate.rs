@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::check::Check;
-use super::deflate::{At, Decoder, ENOUGH};
+use super::deflate::{At, Decoder, ENOUGH, WINDOW};
 use super::input::Input;
 use super::window::Window;
 use super::wrapper::{Fault, Wrapper};
@@ -67,7 +67,9 @@ struct Capture {
     near: u64,
     /// Boundaries met in that range.
     met: u32,
-    last: Option<Point>,
+    /// The last boundary taken, still without its window: what follows decides which bytes of that are kept.
+    open: Option<(Point, Vec<u8>)>,
+    done: Vec<Point>,
 }
 
 struct Segment {
@@ -140,7 +142,7 @@ impl Inflater {
             finished: false,
             trailer: None,
             mismatch: false,
-            capture: Capture { spacing: None, near: NEAR, met: 0, last: None },
+            capture: Capture { spacing: None, near: NEAR, met: 0, open: None, done: Vec::new() },
         }
     }
 
@@ -167,10 +169,15 @@ impl Inflater {
         self.capture.spacing = spacing;
     }
 
-    /// The last seek point captured since the previous call, one spacing ago.
-    pub fn captured(&mut self) -> Option<Point> {
+    /// The seek points captured since the previous call. The last one before here may come later, as its window is
+    /// known only when another window has been decoded.
+    pub fn captured(&mut self) -> Vec<Point> {
+        std::mem::take(&mut self.capture.done)
+    }
+
+    /// To be called at each multiple of the spacing.
+    pub fn adapt(&mut self) {
         self.capture.adapt();
-        self.capture.last.take()
     }
 
     /// Fills `out` and returns the number of bytes, which is smaller only at the verified end of the stream. Appends
@@ -204,8 +211,11 @@ impl Inflater {
                 self.input.consume(rest);
                 return Err(self.wrapper.ends_early());
             }
-            Ok(At::Inside) => {}
-            Ok(At::Boundary { bits }) => self.pass(bits),
+            Ok(At::Inside) => self.close_point(false),
+            Ok(At::Boundary { bits }) => {
+                self.close_point(false);
+                self.pass(bits);
+            }
             Ok(At::End) => self.end_of_member(checks)?,
         }
         Ok(step.produced)
@@ -230,13 +240,28 @@ impl Inflater {
     /// Handles a boundary between two deflate blocks in the range where a seek point is looked for.
     fn pass(&mut self, bits: u8) {
         self.capture.met += 1;
-        let since = self.capture.last.as_ref().map(|last| self.position - last.position);
-        if since.is_none_or(|since| since >= BETWEEN_CAPTURES) {
-            self.capture.last = Some(self.point(bits, Window::raw(self.decoder.window().to_vec())));
+        let last = self.capture.open.as_ref().map(|(point, _)| point).or(self.capture.done.last());
+        if last.is_none_or(|last| self.position - last.position >= BETWEEN_CAPTURES) {
+            self.capture.forget_before(self.position);
+            // One before another multiple goes on.
+            if self.capture.open.is_none() {
+                self.capture.open = Some((self.point(bits), self.decoder.window().to_vec()));
+                self.decoder.track();
+            }
         }
     }
 
-    fn point(&self, bits: u8, window: Window) -> Point {
+    /// Completes the open seek point, if nothing can refer to its window any more.
+    fn close_point(&mut self, at_end: bool) {
+        let is_over = |point: &Point| at_end || self.position - point.position >= WINDOW as u64;
+        if let Some((mut point, bytes)) = self.capture.open.take_if(|(point, _)| is_over(point)) {
+            point.window = Window::new(&bytes, &self.decoder.tracked());
+            self.capture.done.push(point);
+        }
+    }
+
+    /// Here, without a window.
+    fn point(&self, bits: u8) -> Point {
         let len = self.position - self.segment.start;
         Point {
             position: self.position,
@@ -245,12 +270,13 @@ impl Inflater {
             wrapper: self.wrapper,
             member: self.member,
             check: self.check().combine(self.check, self.segment.check, len),
-            window,
+            window: Window::empty(),
         }
     }
 
     /// After a gzip member comes another one, zero padding, or nothing.
     fn end_of_member(&mut self, checks: &mut Vec<u32>) -> Result<(), Fault> {
+        self.close_point(true);
         self.end_segment();
         self.wrapper.close(&mut self.input, self.check, self.position - self.member)?;
         self.trailer = Some(self.input.offset()).filter(|_| self.member == 0);
@@ -263,7 +289,8 @@ impl Inflater {
             self.member = self.position;
             self.check = self.check().of_nothing();
             if self.capture.spacing.is_some() {
-                self.capture.last = Some(self.point(0, Window::empty()));
+                self.capture.forget_before(self.position);
+                self.capture.done.push(self.point(0));
             }
         }
         Ok(())
@@ -288,6 +315,15 @@ impl Capture {
             return (len, true);
         }
         (len.min((left - self.near) as usize), false)
+    }
+
+    /// Forgets the seek points before `position` that a later one would replace: one before each multiple of the
+    /// spacing is enough.
+    fn forget_before(&mut self, position: u64) {
+        let Some(spacing) = self.spacing else { return };
+        let slot = position.div_ceil(spacing);
+        self.open.take_if(|(point, _)| point.position.div_ceil(spacing) == slot);
+        self.done.retain(|point| point.position.div_ceil(spacing) != slot);
     }
 
     /// Looks farther back after finding nothing, and less far after finding more than enough.

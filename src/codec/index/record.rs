@@ -9,23 +9,22 @@
 //! | 8, 8, 8 | its position, its offset in the container, where its member begins |
 //! | 4, 1, 1 | checksum, bits, wrapper (0 zlib, 1 gzip, 2 none) |
 //! | 0 or 4 | without a wrapper, the CRC-32 stored in the container |
-//! | 4, 4, n | window: length when unpacked, or all ones if it is not packed; number of bytes; the bytes |
+//! | 4, 4, n | window: its length before it was deflated, or all ones if it is not; number of bytes; the bytes |
 //!
 //! Invariant: a record whose numbers contradict each other or the stream is rejected whole.
 
 use std::ops::Range;
 
 use super::super::BLOCK;
-use super::super::deflate::WINDOW;
 use super::super::inflate::Point;
-use super::super::window::Window;
+use super::super::window::{MAX_BYTES, Window};
 use super::super::wrapper::Wrapper;
 use super::Known;
 
 /// Distinguishes streams at the same place in two versions of a container.
 pub type Ends = [u8; 16];
 
-const NOT_PACKED: u32 = u32::MAX;
+const NOT_DEFLATED: u32 = u32::MAX;
 /// Upper bound on decoded bytes per stored byte; deflate reaches 1032.
 const MAX_EXPANSION: u64 = 1100;
 
@@ -55,8 +54,8 @@ fn encode_point(point: &Point, out: &mut Vec<u8>) {
         }
     }
     let (len, bytes) = match &point.window {
-        Window::Raw(bytes) => (NOT_PACKED, bytes),
-        Window::Packed { len, deflated } => (*len, deflated),
+        Window::Runs(bytes) => (NOT_DEFLATED, bytes),
+        Window::Deflated { len, bytes } => (*len, bytes),
     };
     out.extend(len.to_le_bytes());
     out.extend((bytes.len() as u32).to_le_bytes());
@@ -99,8 +98,8 @@ fn fits(point: &Point, stored: &Range<u64>) -> bool {
         && point.stored > stored.start
         && point.stored <= stored.end
         && match &point.window {
-            Window::Raw(bytes) => bytes.len() <= WINDOW,
-            Window::Packed { len, deflated } => *len as usize <= WINDOW && deflated.len() <= 2 * WINDOW,
+            Window::Runs(bytes) => bytes.len() <= MAX_BYTES,
+            Window::Deflated { len, bytes } => *len as usize <= MAX_BYTES && bytes.len() <= 2 * MAX_BYTES,
         }
 }
 
@@ -149,8 +148,8 @@ impl<'a> Reader<'a> {
         let (len, count) = (self.u32()?, self.u32()?);
         let bytes = self.take(count as usize)?;
         let window = match len {
-            NOT_PACKED => Window::raw(bytes.to_vec()),
-            len => Window::Packed { len, deflated: bytes.into() },
+            NOT_DEFLATED => Window::Runs(bytes.into()),
+            len => Window::Deflated { len, bytes: bytes.into() },
         };
         Some(Point { position, stored, bits, wrapper, member, check, window })
     }
@@ -172,9 +171,9 @@ mod tests {
             window,
         };
         let points = vec![
-            point(200_000, Window::raw(vec![7; WINDOW])),
+            point(200_000, Window::new(&[7; 3000], &[true; 3000])),
             point(500_000, Window::empty()),
-            point(700_000, Window::Packed { len: 9, deflated: vec![1, 2, 3].into() }),
+            point(700_000, Window::Deflated { len: 9, bytes: [1, 2, 3].into() }),
         ];
         let known = Known {
             points,

@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 use super::Key;
 
 const MAGIC: [u8; 8] = *b"rab-idx\0";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const RECORD: [u8; 4] = *b"RREC";
 
 pub const HEADER: usize = 64;

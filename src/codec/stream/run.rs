@@ -103,7 +103,7 @@ impl Stream {
             let bytes = scratch.get(skipped..skipped + decoded.len).unwrap_or_default();
             let last_block = self.keep_blocks(start.id, at, bytes);
             let last = announced.passed(at, next);
-            self.keep_point(&mut decoder, start.version, next);
+            self.keep_points(&mut decoder, start.version, next);
             if decoded.end {
                 self.engine.retire(decoder);
                 return Ok(last_block);
@@ -155,16 +155,17 @@ impl Stream {
         }
     }
 
-    /// At the end of each span: stores the seek point captured in it.
-    fn keep_point(&self, decoder: &mut Inflater, version: u64, next: u64) {
+    /// At the end of each span: stores the seek points captured by then.
+    fn keep_points(&self, decoder: &mut Inflater, version: u64, next: u64) {
         let spacing = self.spacing();
-        if !(next * BLOCK).is_multiple_of(spacing) {
-            return;
+        if (next * BLOCK).is_multiple_of(spacing) {
+            decoder.adapt();
         }
-        let Some(point) = decoder.captured() else { return };
-        let (position, is_raw) = (point.position, !point.window.is_packed());
-        if self.index.add(version, point, spacing) && is_raw {
-            self.engine.pack(&self.index, position, &self.source, self.stored.end);
+        for point in decoder.captured() {
+            let (position, is_large) = (point.position, point.window.is_large());
+            if self.index.add(version, point, spacing) && is_large {
+                self.engine.pack(&self.index, position);
+            }
         }
     }
 

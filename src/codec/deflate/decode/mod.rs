@@ -7,6 +7,7 @@
 //! | `huffman` | codes from the lengths of their symbols |
 //! | `tables` | what the next bits stand for, at one look |
 //! | `codes` | headers of blocks, and the codes that they bring |
+//! | `references` | bytes of a window that are referred to |
 //! | `output` | decoded bytes, the window in front of them |
 //! | `repeat` | matches |
 //! | `symbols` | the loop that decodes blocks |
@@ -16,6 +17,7 @@ mod bits;
 mod codes;
 mod huffman;
 mod output;
+mod references;
 mod repeat;
 mod symbols;
 mod tables;
@@ -25,6 +27,7 @@ use self::bits::Bits;
 use self::codes::{Codes, Fault, Header, Kind};
 use self::output::Output;
 pub use self::output::WINDOW;
+use self::references::References;
 use self::symbols::Stop;
 
 /// With this many bytes of input a call of [`Decoder::step`] makes progress: no header of a block is longer.
@@ -99,6 +102,17 @@ impl Decoder {
     /// The last decoded bytes, at most [`WINDOW`].
     pub fn window(&self) -> &[u8] {
         self.output.window()
+    }
+
+    /// Looks for references to [`Decoder::window`], from a boundary on.
+    pub fn track(&mut self) {
+        self.output.track();
+    }
+
+    /// For each byte of the window at which tracking began whether it was referred to, the last one being that before
+    /// the boundary. Complete when another window has been decoded, or the stream has ended.
+    pub fn tracked(&self) -> Vec<bool> {
+        self.output.references.as_ref().map(References::used).unwrap_or_default()
     }
 
     /// Decodes from `input` into `out` until either is used up, or with `stop` until a block ends. Unless `is_all` tells

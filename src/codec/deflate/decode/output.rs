@@ -1,5 +1,7 @@
 //! The decoded bytes, the window in front of them.
 
+use super::references::References;
+
 /// How far back deflate can refer (RFC 1951, 2).
 pub const WINDOW: usize = 32 << 10;
 /// Room behind the limit of the loop: it may pass that by some literals and a match, and copies in larger pieces than
@@ -15,6 +17,9 @@ pub struct Output {
     pub bytes: Box<[u8; SIZE]>,
     pub end: usize,
     taken: usize,
+    /// Kept for reuse when `is_tracked` is false.
+    pub references: Option<References>,
+    pub is_tracked: bool,
 }
 
 impl Output {
@@ -24,6 +29,8 @@ impl Output {
             bytes: bytes.unwrap_or_else(|_| unreachable!("the length is that of the array")),
             end: 0,
             taken: 0,
+            references: None,
+            is_tracked: false,
         }
     }
 
@@ -35,6 +42,13 @@ impl Output {
         }
         self.end = window.len();
         self.taken = self.end;
+        self.is_tracked = false;
+    }
+
+    /// Looks for references from here on to what precedes.
+    pub fn track(&mut self) {
+        self.references.get_or_insert_with(References::new).start(self.end);
+        self.is_tracked = true;
     }
 
     /// Moves decoded bytes into `out`, which may be too short for them; returns how many.
@@ -55,7 +69,9 @@ impl Output {
     /// How far to decode for `count` more bytes; fewer if there is no room for them. All bytes have been taken.
     pub fn limit(&mut self, count: usize) -> usize {
         if self.end >= SIZE - SLACK {
-            self.bytes.copy_within(self.end - WINDOW..self.end, 0);
+            let count = self.end - WINDOW;
+            self.bytes.copy_within(count..self.end, 0);
+            self.references.iter_mut().for_each(|references| references.shift(count));
             self.end = WINDOW;
             self.taken = WINDOW;
         }
@@ -87,6 +103,7 @@ impl Output {
     /// Repeats `length` bytes from `distance` bytes ago; false if there are no such bytes.
     pub fn repeat(&mut self, distance: usize, length: usize) -> bool {
         let Some(from) = self.end.checked_sub(distance) else { return false };
+        self.references.iter_mut().for_each(|references| references.note(from, length));
         for at in from..from + length {
             self.push(self.bytes.get(at).copied().unwrap_or(0));
         }

@@ -5,6 +5,7 @@
 
 use super::bits::Bits;
 use super::output::{Output, SLACK};
+use super::references::References;
 use super::repeat::repeat;
 use super::tables::{
     DISTANCE_BITS, END_OF_BLOCK, INVALID, LENGTH, LITERAL_BITS, SHORTEST, SPARE, SPECIAL, Tables,
@@ -35,29 +36,48 @@ pub fn decode(
     out: &mut Output,
     limit: usize,
 ) -> Result<Stop, &'static str> {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("bmi1") && std::arch::is_x86_feature_detected!("bmi2") {
-        // SAFETY: the processor has these instructions.
-        return unsafe { decode_with_bmi2(tables, bits, out, limit) };
+    if out.is_tracked {
+        // References end a window after the origin: what comes then is decoded faster.
+        let end = out.references.as_ref().map_or(0, References::end);
+        if out.end < end {
+            let stopped = decode_best::<true>(tables, bits, out, limit.min(end))?;
+            if stopped != Stop::Room || out.end >= limit {
+                return Ok(stopped);
+            }
+        }
     }
-    decode_here(tables, bits, out, limit)
+    decode_best::<false>(tables, bits, out, limit)
 }
 
-/// Shifts by a variable number of bits are one instruction here, and three elsewhere.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2")]
-fn decode_with_bmi2(
+fn decode_best<const TRACKED: bool>(
     tables: &Tables,
     bits: &mut Bits,
     out: &mut Output,
     limit: usize,
 ) -> Result<Stop, &'static str> {
-    decode_here(tables, bits, out, limit)
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("bmi1") && std::arch::is_x86_feature_detected!("bmi2") {
+        // SAFETY: the processor has these instructions.
+        return unsafe { decode_with_bmi2::<TRACKED>(tables, bits, out, limit) };
+    }
+    decode_here::<TRACKED>(tables, bits, out, limit)
+}
+
+/// Shifts by a variable number of bits are one instruction here, and three elsewhere.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2")]
+fn decode_with_bmi2<const TRACKED: bool>(
+    tables: &Tables,
+    bits: &mut Bits,
+    out: &mut Output,
+    limit: usize,
+) -> Result<Stop, &'static str> {
+    decode_here::<TRACKED>(tables, bits, out, limit)
 }
 
 /// One function, since the compiler keeps less of it in registers when it is several.
 #[inline(always)]
-fn decode_here(
+fn decode_here<const TRACKED: bool>(
     tables: &Tables,
     bits: &mut Bits,
     out: &mut Output,
@@ -66,6 +86,7 @@ fn decode_here(
     let mut rest = bits.input.get(bits.at..).unwrap_or_default();
     let Some(ahead) = rest.first_chunk() else { return Ok(Stop::Input) };
     let (bytes, mut end) = (&mut *out.bytes, out.end);
+    let mut references = out.references.as_mut().filter(|_| TRACKED);
     let limit = limit.min(bytes.len() - SLACK);
     let mut buffer = Buffer { word: bits.buffer << SPARE, count: bits.count + SPARE };
     let mut used = 0;
@@ -144,6 +165,9 @@ fn decode_here(
         if !repeat(bytes, end, written, distance, length) {
             end += written;
             break Err(TOO_FAR);
+        }
+        if let Some(references) = &mut references {
+            references.note(end + written - distance, length);
         }
         end += written + length;
     };

@@ -144,9 +144,9 @@ fn impossible_ranges_and_payloads_are_not_stored() {
 
 #[test]
 fn headers_that_are_not_ours() {
-    let version_2 = {
+    let version_1 = {
         let mut header = KEY.header();
-        header[8] = 2;
+        header[8] = 1;
         let checksum = xxh3_64(&header[..HEADER - 8]);
         header[HEADER - 8..].copy_from_slice(&checksum.to_le_bytes());
         header
@@ -155,7 +155,7 @@ fn headers_that_are_not_ours() {
     for (what, header) in [
         ("empty", vec![]),
         ("cut", KEY.header()[..60].to_vec()),
-        ("another version", version_2),
+        ("an older version", version_1),
         ("another container", other(1).header()),
         ("a text", vec![b'x'; 1000]),
     ] {

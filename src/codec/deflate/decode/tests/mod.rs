@@ -193,3 +193,42 @@ fn blocks_end_between_reads_of_one_byte() {
     }
     assert!(found == bytes && boundaries == theirs.boundaries && theirs.end == End::At(at));
 }
+
+/// Two windows of bytes that differ at each place and together tell which it is.
+fn markers() -> [Vec<u8>; 2] {
+    let low = |place: usize| place as u8;
+    [
+        (0..WINDOW).map(low).collect(),
+        (0..WINDOW).map(|place| low(place).wrapping_add(1 + (place >> 8) as u8)).collect(),
+    ]
+}
+
+#[test]
+fn references_are_those_that_decoding_twice_finds() {
+    let mut decoder = Decoder::new();
+    let markers = markers();
+    let mut count = 0;
+    for seed in 0..number() {
+        let mut rng = Rng(seed);
+        let stream = streams::any(&mut rng);
+        let [low, high] = [0, 1].map(|n| oracle::decode(&stream, 0, &markers[n], MAX).bytes);
+        let mut used = vec![false; WINDOW];
+        for (low, high) in low.iter().zip(&high).filter(|(low, high)| low != high) {
+            used[usize::from(high.wrapping_sub(*low).wrapping_sub(1)) << 8 | usize::from(*low)] = true;
+        }
+        decoder.resume(0, 0, &markers[0]);
+        decoder.track();
+        let (mut at, mut room) = (0, vec![0; 1 + rng.small(100_000)]);
+        loop {
+            let step = decoder.step(&stream[at..], true, &mut room, true);
+            at += step.consumed;
+            let is_over = !matches!(step.at, Ok(At::Inside | At::Boundary { .. }));
+            if is_over || step.consumed + step.produced == 0 && !matches!(step.at, Ok(At::Boundary { .. })) {
+                break;
+            }
+        }
+        assert!(decoder.tracked() == used, "stream {seed}");
+        count += used.iter().filter(|used| **used).count();
+    }
+    assert!(count > 0);
+}
