@@ -163,11 +163,15 @@ fn far(distance: u64) -> Vec<u8> {
 fn matches_reach_as_far_as_there_are_bytes() {
     let mut decoder = Decoder::new();
     let history: Vec<u8> = (0..WINDOW).map(|at| (at % 253) as u8).collect();
-    let mut decode = |window: &[u8]| ours(&mut decoder, &far(32_768), 0, window, None);
-    assert_eq!(decode(&history).bytes, history[..3]);
-    let short = decode(&history[1..]);
-    assert_eq!((short.bytes.len(), short.end), (0, End::Wrong("invalid distance too far back".into())));
-    assert_eq!(decode(&[]).end, End::Wrong("invalid distance too far back".into()));
+    // With bytes behind it the block is decoded by the loop, else symbol by symbol.
+    for behind in [0, 100] {
+        let stream = [far(32_768), vec![0; behind]].concat();
+        let mut decode = |window: &[u8]| ours(&mut decoder, &stream, 0, window, None);
+        assert_eq!(decode(&history).bytes, history[..3]);
+        let short = decode(&history[1..]);
+        assert_eq!((short.bytes.len(), short.end), (0, End::Wrong("invalid distance too far back".into())));
+        assert_eq!(decode(&[]).end, End::Wrong("invalid distance too far back".into()));
+    }
 }
 
 /// The loop decodes more than there is room for: nothing of it is lost, and the end is told only after it.
