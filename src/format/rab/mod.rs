@@ -91,7 +91,6 @@ impl WriteFormat for Rab {
     }
 
     fn create(&self, path: &Path, options: &WriteOptions) -> Result<Box<dyn NewContainer>> {
-        let writer = Writer::create(path)?.jobs(options.jobs);
-        Ok(Box::new(if options.force { writer } else { writer.without_force() }))
+        Ok(Box::new(Writer::create_with(path, options.force)?.jobs(options.jobs)))
     }
 }

@@ -51,11 +51,6 @@ impl Output {
         self.data.directory()
     }
 
-    /// From now on, a file that appears at the target is not replaced.
-    pub fn without_force(&mut self) {
-        self.data.without_force();
-    }
-
     /// The file to write data to, from offset 0 on.
     pub fn file(&self) -> &File {
         &self.data.file

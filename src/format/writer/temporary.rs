@@ -66,11 +66,6 @@ impl Temporary {
         directory(&self.target)
     }
 
-    /// From now on, a file that appears at the target is not replaced.
-    pub fn without_force(&mut self) {
-        self.force = false;
-    }
-
     /// Waits until all of it is on disk.
     pub fn sync(&self) -> io::Result<()> {
         keep_owner_and_mode(&self.target, &self.file)?;

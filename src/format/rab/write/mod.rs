@@ -84,11 +84,16 @@ impl Writer {
     /// # Errors
     /// If no file can be written there.
     pub fn create(path: impl AsRef<Path>) -> Result<Writer> {
-        Writer::with_limit(path.as_ref(), u32::MAX.into())
+        Writer::create_with(path.as_ref(), true)
     }
 
-    fn with_limit(path: &Path, limit: u64) -> Result<Writer> {
-        let output = Output::create(path, true).map_err(|cause| Error::write(Place::file(path), cause))?;
+    /// Without `force`, what is at the path when it is finished is not replaced.
+    pub(super) fn create_with(path: &Path, force: bool) -> Result<Writer> {
+        Writer::with_limit(path, force, u32::MAX.into())
+    }
+
+    fn with_limit(path: &Path, force: bool, limit: u64) -> Result<Writer> {
+        let output = Output::create(path, force).map_err(|cause| Error::write(Place::file(path), cause))?;
         let header = Header::new(output.directory(), limit);
         Ok(Writer { path: path.to_owned(), output, header, compressor: Compressor::new(1) })
     }
@@ -96,12 +101,6 @@ impl Writer {
     /// Sets the number of compressing threads. The file does not depend on it.
     pub fn jobs(self, jobs: usize) -> Writer {
         Writer { compressor: Compressor::new(jobs), ..self }
-    }
-
-    /// Does not replace a file that someone else creates at the path meanwhile.
-    pub(super) fn without_force(mut self) -> Writer {
-        self.output.without_force();
-        self
     }
 
     /// Begins a dataset, to be described and then given its data. Its name may be any unused text.

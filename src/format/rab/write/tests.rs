@@ -273,7 +273,7 @@ fn whatever_is_written_is_read_back() {
 fn the_header_is_full_before_it_is_too_long() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.rab");
-    let mut writer = Writer::with_limit(&path, 5000).unwrap();
+    let mut writer = Writer::with_limit(&path, true, 5000).unwrap();
     writer.add("a").text("1").unwrap();
     let long = Value::map([("key", "x".repeat(900).into())]);
     let message = writer.add("b").metadata(long).text("2").unwrap_err().to_string();
