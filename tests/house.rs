@@ -128,7 +128,7 @@ fn names_that_stay_in_their_rooms() {
     only("globset", &["cli", "mirror"]);
     only("indicatif", &["cli"]);
     only("flate2", &["codec"]);
-    only("xxhash_rust", &["codec"]);
+    only("xxhash_rust", &["codec", "source"]);
     only("zstd::", &["codec"]);
     only("liblzma", &["codec"]);
     only("lz4_flex", &["codec"]);
