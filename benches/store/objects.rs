@@ -1,107 +1,117 @@
-//! Objects: GET and HEAD with ranges and conditions, PUT with conditions.
+//! GET and HEAD of one object: ranges and conditions (RFC 9110, sections 13 and 14).
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{File, Metadata};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::http::{Answer, Body, Request};
-use super::{Store, is_set};
+use super::http::{Reply, Request};
+use super::options::{Options, Tags};
+use super::{Store, dates};
 
-/// Where an object is, or would be.
-pub fn place(store: &Store, path: &str) -> Option<PathBuf> {
-    let below = Path::new(path.trim_start_matches('/'));
-    let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
-    is_plain.then(|| store.folder.join(below))
+/// The entity tag of a file: what replaces it is another inode, or was written at another time.
+pub fn tag(metadata: &Metadata) -> String {
+    let modified = metadata.modified().unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH);
+    let nanoseconds = modified.unwrap_or_default().as_nanos();
+    format!("\"{:x}-{nanoseconds:x}-{:x}\"", metadata.ino(), metadata.len())
 }
 
-/// Of the file as it is now.
-pub fn tag(meta: &fs::Metadata) -> String {
-    format!("\"{:x}-{:x}-{:x}\"", meta.ino(), meta.mtime() * 1_000_000_000 + meta.mtime_nsec(), meta.len())
+/// Google counts the versions of an object.
+pub fn generation(metadata: &Metadata) -> String {
+    let modified = metadata.modified().unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH);
+    modified.unwrap_or_default().as_micros().to_string()
 }
 
-pub fn get(store: &Store, request: &Request) -> Answer {
-    let file = place(store, &request.path).and_then(|path| File::open(path).ok());
-    let Some((file, meta)) = file.and_then(|file| Some((file.metadata().ok()?, file))).map(|(m, f)| (f, m))
-    else {
-        return missing(store, request);
-    };
-    if !meta.is_file() {
-        return missing(store, request);
+impl Store {
+    /// The file that a path of a URL names. None: nothing may have that name.
+    pub fn file(&self, path: &[u8]) -> Option<PathBuf> {
+        let name = path.strip_prefix(b"/")?;
+        let is_inside = name
+            .split(|byte| *byte == b'/')
+            .all(|part| !matches!(part, b"" | b"." | b"..") && !part.contains(&0));
+        is_inside.then(|| self.folder.join(std::ffi::OsStr::from_bytes(name)))
     }
-    let (mut tag, len) = (tag(&meta), meta.len());
-    let mut modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    if is_set(&store.options.changing) {
-        tag = format!("\"{}\"", store.requests());
-        modified = SystemTime::UNIX_EPOCH + Duration::from_secs(store.requests());
-    }
-    let heeds = !is_set(&store.options.ignore_conditions);
-    let condition = |name| request.header(name).filter(|_| heeds);
-    if condition("if-match").is_some_and(|wanted| wanted != tag) {
-        return Answer::error(412, "PreconditionFailed");
-    }
-    if condition("if-none-match").is_some_and(|known| known == tag) {
-        return Answer::text(304, String::new()).with("ETag", tag);
-    }
-    let range = request.header("range").map(|range| range_of(range, len));
-    let answer = match &range {
-        Some(None) => {
-            return Answer::error(416, "InvalidRange").with("Content-Range", format!("bytes */{len}"));
+
+    /// Of an object that exists, where its bytes are.
+    fn content(&self, path: &[u8], options: &Options) -> Option<PathBuf> {
+        let is_replaced =
+            options.replace_after.is_some_and(|count| self.faults.lock().unwrap().count() > count);
+        if is_replaced {
+            return Some(self.folder.join(&options.replacement));
         }
-        Some(Some(range)) => Answer::text(206, String::new())
-            .with("Content-Range", format!("bytes {}-{}/{len}", range.start, range.end - 1)),
-        None => Answer::text(200, String::new()),
-    };
-    let range = range.flatten().unwrap_or(0..len);
-    let answer = answer.with("Last-Modified", httpdate::fmt_http_date(modified));
-    let answer = if is_set(&store.options.untagged) { answer } else { answer.with("ETag", tag) };
-    Answer { body: Body::File(file, range), ..answer }
-}
-
-/// The range of `bytes=FIRST-LAST`, `bytes=FIRST-` or `bytes=-COUNT`; None: the object has nothing of it.
-fn range_of(header: &str, len: u64) -> Option<Range<u64>> {
-    let (first, last) = header.strip_prefix("bytes=")?.split_once('-')?;
-    let range = match (first.parse::<u64>().ok(), last.parse::<u64>().ok()) {
-        (Some(first), last) => first..last.map_or(len, |last| len.min(last + 1)),
-        (None, Some(count)) => len.saturating_sub(count)..len,
-        (None, None) => return None,
-    };
-    (range.start < range.end).then_some(range)
-}
-
-fn missing(store: &Store, request: &Request) -> Answer {
-    let bucket = request.path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    let code = if store.folder.join(bucket).is_dir() { "NoSuchKey" } else { "NoSuchBucket" };
-    Answer::error(404, code)
-}
-
-pub fn put(store: &Store, request: &Request) -> Answer {
-    let heeds = !is_set(&store.options.ignore_conditions);
-    let is_new = request.header("if-none-match") == Some("*")
-        || request.header("x-goog-if-generation-match") == Some("0");
-    let exists = place(store, &request.path).is_some_and(|path| path.exists());
-    if heeds && is_new && exists {
-        return Answer::error(412, "PreconditionFailed");
+        match self.made.lock().unwrap().get(path.get(1..)?) {
+            Some(entry) => entry.content.clone(),
+            None => self.file(path),
+        }
     }
-    match write(store, &request.path, &request.body) {
-        Ok(tag) => Answer::text(200, String::new()).with("ETag", tag).with("x-goog-generation", "1"),
-        Err(_) => missing(store, request),
+
+    pub fn get(&self, request: &Request, options: &Options) -> Reply {
+        let open = |path: PathBuf| {
+            let file = File::open(path).ok()?;
+            let metadata = file.metadata().ok()?;
+            Some((file, metadata))
+        };
+        match self.content(&request.path, options).and_then(open) {
+            Some((_, metadata)) if metadata.is_dir() && request.method == "HEAD" => {
+                Reply::text(200, String::new())
+            }
+            Some((file, metadata)) if metadata.is_file() => self.object(request, options, file, &metadata),
+            _ if self.has_bucket(&request.path) => Reply::error(404, "NoSuchKey"),
+            _ => Reply::error(404, "NoSuchBucket"),
+        }
+    }
+
+    fn object(&self, request: &Request, options: &Options, file: File, metadata: &Metadata) -> Reply {
+        let tag = match options.tags {
+            Tags::Strong => Some(tag(metadata)),
+            Tags::Weak => Some(format!("W/{}", tag(metadata))),
+            Tags::None => None,
+            Tags::Changing => Some(format!("\"{}\"", self.faults.lock().unwrap().count())),
+        };
+        let with_version = |mut reply: Reply| {
+            if let Some(tag) = &tag {
+                reply = reply.with("ETag", tag).with("x-goog-generation", generation(metadata));
+            }
+            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            reply.with("Last-Modified", dates::http(modified)).with("Accept-Ranges", "bytes")
+        };
+        let tag = tag.as_deref().unwrap_or_default();
+        let named = |name| request.header(name).filter(|_| !options.has_no_conditions);
+        if named("if-match").is_some_and(|tags| !names(tags, tag) || tag.starts_with("W/")) {
+            return Reply::error(412, "PreconditionFailed");
+        }
+        if named("if-none-match").is_some_and(|tags| names(tags, tag)) {
+            return with_version(Reply::text(304, String::new()));
+        }
+        let len = metadata.len();
+        let wanted = request.header("range").filter(|_| !options.has_no_ranges);
+        with_version(match wanted.and_then(|range| self::range(range, len)) {
+            None => Reply::file(200, file, 0..len),
+            Some(range) if range.is_empty() => {
+                return Reply::error(416, "InvalidRange").with("Content-Range", format!("bytes */{len}"));
+            }
+            Some(range) => {
+                let sent = format!("bytes {}-{}/{len}", range.start, range.end - 1);
+                Reply::file(206, file, range).with("Content-Range", sent)
+            }
+        })
     }
 }
 
-/// The object appears at once. Its bucket has to be there.
-pub fn write(store: &Store, path: &str, bytes: &[u8]) -> io::Result<String> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let target = place(store, path).ok_or(io::ErrorKind::InvalidInput)?;
-    let bucket = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    store.folder.join(bucket).metadata()?;
-    fs::create_dir_all(target.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let new = store.folder.join(format!(".new-{}-{number}", std::process::id()));
-    fs::write(&new, bytes)?;
-    fs::rename(&new, &target)?;
-    Ok(tag(&fs::metadata(&target)?))
+/// Does a list of entity tags name this one?
+fn names(tags: &str, tag: &str) -> bool {
+    tags.split(',').map(str::trim).any(|other| other == "*" || other == tag)
+}
+
+/// An empty range cannot be satisfied; None is not understood, so that the whole is sent.
+fn range(text: &str, len: u64) -> Option<Range<u64>> {
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    if first.is_empty() {
+        return Some(len.saturating_sub(last.parse().ok()?)..len);
+    }
+    let first: u64 = first.parse().ok()?;
+    let end = if last.is_empty() { len } else { last.parse::<u64>().ok()?.saturating_add(1) };
+    Some(first.min(len)..end.min(len))
 }

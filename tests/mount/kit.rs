@@ -128,10 +128,14 @@ impl Mount {
     }
 
     pub fn with(file: &Path, options: &[&str]) -> Mount {
+        Mount::by(program(), file, options)
+    }
+
+    /// By a program with an environment of its own.
+    pub fn by(mut command: Command, file: &Path, options: &[&str]) -> Mount {
         let scratch = scratch();
         let path = scratch.path().join("mnt");
         let log = scratch.path().join("log");
-        let mut command = program();
         // No other test's index of the same fixture.
         command.env("XDG_CACHE_HOME", scratch.path().join("cache"));
         command.arg("--log-file").arg(&log).args(options).arg(file).arg(&path);

@@ -4,9 +4,8 @@
 //! installs both. A test that lacks one fails and says so.
 
 mod kit;
-#[path = "../../benches/store.rs"]
-#[allow(dead_code, reason = "the benchmark uses the rest")]
-mod store;
+#[allow(dead_code, reason = "these tests write little")]
+mod stores;
 
 mod ahead;
 mod awkward;
@@ -29,6 +28,7 @@ mod numpy;
 mod onda;
 mod options;
 mod parallel;
+mod prefixes;
 mod rawarray;
 mod readers;
 mod remote;

@@ -3,9 +3,8 @@
 #[path = "../mount/kit.rs"]
 #[allow(dead_code, reason = "these tests mount little")]
 mod kit;
-#[path = "../../benches/store.rs"]
-#[allow(dead_code, reason = "the benchmark uses the rest")]
-mod store;
+#[path = "../mount/stores.rs"]
+mod stores;
 
 mod add;
 mod awkward;
@@ -35,7 +34,6 @@ mod remote;
 mod rm;
 mod safetensors;
 mod set;
-mod stores;
 mod terminal;
 mod unpack;
 mod verify;

@@ -1,5 +1,10 @@
-//! Containers on web servers and in object stores, by real servers: nginx, moto (S3) and Python's http.server. Those that a
-//! server with faults has are in `stores`.
+//! Containers on web servers and in object stores, by real servers: nginx, moto (S3), Python's http.server, those in
+//! [`others`], and our own, which has faults as well.
+
+mod cache;
+mod faults;
+mod google;
+mod others;
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
