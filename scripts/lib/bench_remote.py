@@ -6,13 +6,14 @@ import os
 import random
 import shutil
 import subprocess
+import tempfile
 import time
 import zipfile
 
 import numpy as np
 
 from bench_kit import median, peak, row, run, seconds
-from bench_store import AWS, FIRST_BYTE, RATE, counted, gigabit, store
+from bench_store import AWS, FIRST_BYTE, NOT_KEPT, RATE, counted, gigabit, store
 
 HEADING = f"at a URL, {FIRST_BYTE} ms to the first byte, {RATE} MB/s a connection: "
 
@@ -36,7 +37,7 @@ def url_listings(bench):
     program = os.path.join(os.path.dirname(bench.program), "rab")
 
     def verb(*arguments):
-        return lambda _: run(program, *arguments)
+        return lambda _: run(program, *arguments, *NOT_KEPT)
 
     with store(bench) as serving:
         def ours(source):
@@ -149,6 +150,28 @@ def url_sequential(bench):
     yield (HEADING + f"dd bs=1M of {bench.mib} MiB, against the plain object_store client with 16 connections",
            f"{median(ratios):.2f}x its speed ({median(rates) / 1e6:.0f} MB/s)")
     yield "against rclone", f"{median(rates) / rclone:.1f}x its speed ({rclone / 1e6:.0f} MB/s)"
+
+
+@row
+def url_kept_on_disk(bench):
+    """Another mount of what was read before."""
+    source, length, ratios, rates = bench.big(), bench.mib << 20, [], []
+    with store(bench) as serving, tempfile.TemporaryDirectory(dir=bench.scratch) as cache:
+        kept = ("--remote-cache", cache)
+        with serving.mount(serving.url(source), *kept) as where:
+            head(os.path.join(where, "big"), length)
+
+        def again(stack):
+            return os.listdir(stack.enter_context(serving.mount(serving.url(source), *kept)))
+        yield HEADING + "mount and ls of what was read before", counted(serving, again)
+        for _ in range(3):
+            with bench.mount(source) as where:
+                local = seconds(head, os.path.join(where, "big"), length)
+            with serving.mount(serving.url(source), *kept) as where:
+                took = seconds(head, os.path.join(where, "big"), length)
+            ratios.append(local / took)
+            rates.append(length / took)
+    yield "dd bs=1M of it, against a mount of the file", f"{median(ratios):.2f}x its speed ({median(rates) / 1e6:.0f} MB/s)"
 
 
 @row

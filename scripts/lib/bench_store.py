@@ -13,6 +13,9 @@ import numpy as np
 FIRST_BYTE, RATE = 25, 80
 # Where scripts/bench installs the AWS command line: it wants other versions of what s3fs wants.
 AWS = os.path.join(os.path.dirname(sys.executable), "..", "..", "aws")
+# Of ours: what was fetched in one row is not known in the next.
+NOT_KEPT = ("--remote-cache", "off")
+
 # Neither a proxy nor a user's own store comes between us and this one.
 os.environ.update(NO_PROXY="*", no_proxy="*")
 for variable in [name for name in os.environ if name.startswith("AWS_")]:
@@ -55,7 +58,9 @@ class Store:
         return np.array([int(n) for n in self.asked("/-/counts").split()])
 
     def mount(self, source, *options):
-        """Ours, of a container in it or, at s3://, through its interface."""
+        """Ours, of a container in it or, at s3://, through its interface. Nothing is kept on disk, unless an option says
+        where."""
+        options = options or NOT_KEPT
         if source.startswith("s3:"):
             options = ("--endpoint-url", self.endpoint, "--no-sign-request", *options)
         return self.bench.mount(source, *options)
