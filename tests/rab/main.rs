@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "these tests mount little")]
 mod kit;
 #[path = "../mount/stores.rs"]
+#[allow(dead_code, reason = "these tests mount little")]
 mod stores;
 
 mod add;

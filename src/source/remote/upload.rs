@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use object_store::{Error, ObjectStoreExt, PutMode, WriteMultipart};
+use object_store::{Error, MultipartUpload, ObjectStoreExt, PutMode, WriteMultipart};
 
 use super::object::Failure;
 use super::runtime;
@@ -20,6 +20,9 @@ const MAX_PARTS: u64 = 9_000;
 const SIDE_BY_SIDE: usize = 4;
 /// How often `stop` is polled while waiting for the store.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long the answer to a request is waited for that was given up.
+const LAST_ANSWER: Duration = Duration::from_secs(2);
 
 /// Fails if there is an object already and `force` is not given, or the store refuses.
 pub fn may_write(url: &str, force: bool) -> io::Result<()> {
@@ -81,7 +84,7 @@ async fn whole(stored: &Stored, file: &File, len: u64, force: bool, stop: &Atomi
 
 async fn in_parts(stored: &Stored, file: &File, len: u64, force: bool, stop: &AtomicBool) -> io::Result<()> {
     let failed = |error: Error| refused(stored, error);
-    let upload = unless(stop, stored.bucket.store.put_multipart(&stored.key)).await?.map_err(failed)?;
+    let upload = begun(stored, stop).await?.map_err(failed)?;
     let part = PART.max(len.div_ceil(MAX_PARTS));
     let mut upload = WriteMultipart::new_with_chunk_size(upload, part as usize);
     let sent = async {
@@ -106,6 +109,21 @@ async fn in_parts(stored: &Stored, file: &File, len: u64, force: bool, stop: &At
             }
             Err(cause)
         }
+    }
+}
+
+/// Begins an upload in parts. If that is given up, its answer is still waited for a little: only that says what is to be
+/// removed from the store.
+async fn begun(stored: &Stored, stop: &AtomicBool) -> io::Result<Result<Box<dyn MultipartUpload>, Error>> {
+    let mut begun = std::pin::pin!(stored.bucket.store.put_multipart(&stored.key));
+    match unless(stop, &mut begun).await {
+        Err(cause) => {
+            if let Ok(Ok(mut upload)) = tokio::time::timeout(LAST_ANSWER, begun).await {
+                let _ = upload.abort().await;
+            }
+            Err(cause)
+        }
+        begun => begun,
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::path;
 use crate::RAB;
 use crate::kit::*;
-use crate::stores::Store;
+use crate::stores::{Store, write_large};
 
 fn gs(store: &Store, arguments: &[&str]) -> Outcome {
     run(store.reached_by(Command::new(RAB)).args(arguments))
@@ -44,6 +44,11 @@ fn opening_takes_one_request() {
         assert_eq!(gs(&store, &["ls", url]).code, 0);
         assert_eq!(store.log().len(), count + 1, "{:?}", store.log());
     }
+    // Several looks at a header are no reading in order.
+    write_large(&store.file("large.rab"), &vec![1; 4 << 20]);
+    let before = store.log().len();
+    assert_eq!(gs(&store, &["ls", "-l", &store.url("large.rab")]).code, 0);
+    assert_eq!(store.log().len(), before + 1, "{:?}", store.log());
 }
 
 #[test]
