@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::fstat;
 
 use crate::format::Format;
+use crate::source::Source;
 use crate::tree::{NodeKind, Size, Stat, removable};
 
 /// What a file is shown as.
@@ -90,6 +91,15 @@ impl Classified {
         let modified = (modified.as_secs() as i64, modified.subsec_nanos().into());
         let identity = Identity { device: id.0, inode: id.1, len, modified };
         Classified { what, identity, stored: len, mode: 0o444, allowed: 0o777 }
+    }
+
+    /// Is this the object that was listed? Some stores have other entity tags in listings; times have no fractions of
+    /// seconds in their answers.
+    pub fn is_object(&self, source: &dyn Source) -> bool {
+        let Identity { device, inode, len, modified } = self.identity;
+        let since = source.modified().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let is_alike = len == source.len() && modified.0 == since.as_secs() as i64;
+        source.file_id() == Some((device, inode)) || is_alike
     }
 
     /// The same by way of a link, whose directories leave these bits of the mode.

@@ -206,12 +206,9 @@ impl Opened {
 
     /// An object that was found, if it is the same.
     fn object(&self, node: &Node) -> Result<Arc<dyn Source>> {
-        let source = format::source(&node.path()).and_then(|source| {
-            let found = &node.found.identity;
-            match source.file_id() == Some((found.device, found.inode)) {
-                true => Ok(source),
-                false => Err(Error::Changed { file: source.path().to_owned() }),
-            }
+        let source = format::source(&node.path()).and_then(|source| match node.found.is_object(&*source) {
+            true => Ok(source),
+            false => Err(Error::Changed { file: source.path().to_owned() }),
         });
         if let (Err(_), Some(parent)) = (&source, &node.parent) {
             self.objects.forget(parent);
