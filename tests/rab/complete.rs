@@ -131,7 +131,15 @@ fn values_of_options() {
     assert_eq!(bash("rab-mount x.rab -o noexec,cache", "noexec,cache"), ["noexec,cache_size="]);
     assert_eq!(
         bash("rab-mount x.rab -o noexec,r", "noexec,r"),
-        ["noexec,ro", "noexec,read_ahead=", "noexec,region=", "noexec,remote_memory=", "noexec,refresh="]
+        [
+            "noexec,ro",
+            "noexec,read_ahead=",
+            "noexec,region=",
+            "noexec,remote_memory=",
+            "noexec,remote_cache=",
+            "noexec,remote_cache_size=",
+            "noexec,refresh="
+        ]
     );
     assert_eq!(bash("rab ls --format R", "R"), ["RAB", "RawArray"]);
     assert_eq!(bash("rab set names.rab x --unset zz", "zz"), [""]);

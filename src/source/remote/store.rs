@@ -126,7 +126,10 @@ pub fn failure(error: Error) -> Failure {
         _ if text.contains("incorrectly configured region") => {
             Failure::Other("the bucket is in another region: name it with --region".into())
         }
-        _ => Failure::Other(code.map_or(text.clone(), |code| format!("the store answers {code}"))),
+        _ => Failure::Other(match code {
+            Some(code) => format!("{} {code}", text.split('<').next().unwrap_or_default().trim()),
+            None => text,
+        }),
     }
 }
 

@@ -28,8 +28,8 @@ fn objects_are_read() {
     }
     for (url, message) in [
         ("gs://bucket/none.rab", "no such object"),
-        ("gs://nobucket/types.rab", "no such object"),
-        ("gs://bucket/", "an object is named s3://BUCKET/KEY, gs://BUCKET/KEY"),
+        ("gs://nobucket/types.rab", "no such bucket"),
+        ("gs://bucket/", "is a directory: name a file in it, mount it"),
     ] {
         let outcome = gs(&store, &["ls", url]);
         assert!(outcome.code == 10 && outcome.err.contains(message), "{outcome:?}");
